@@ -1,0 +1,1 @@
+//! A recording to the formats of other viewers, one file each.

@@ -1,0 +1,1 @@
+//! Taking one tick: stop, copy, resume.

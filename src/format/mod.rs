@@ -1,0 +1,1 @@
+//! The `.sprof` file, written and read. `FORMAT.md` is its specification.

@@ -1,0 +1,32 @@
+//! The registers an unwinder starts from.
+
+use crate::profile::Address;
+
+/// User-mode registers of an x86-64 thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// The general registers in the order of their DWARF numbers: rax, rdx, rcx, rbx, rsi, rdi,
+    /// rbp, rsp, r8 to r15 (System V ABI, AMD64 supplement, figure 3.36).
+    pub general: [u64; 16],
+    /// The instruction pointer.
+    pub ip: Address,
+    /// Base of the thread's local storage.
+    pub fs_base: u64,
+}
+
+impl Registers {
+    /// DWARF number of the frame pointer rbp.
+    pub const BP: usize = 6;
+    /// DWARF number of the stack pointer rsp.
+    pub const SP: usize = 7;
+
+    /// The stack pointer.
+    pub fn sp(&self) -> Address {
+        Address(self.general[Self::SP])
+    }
+
+    /// The frame pointer register, whatever it holds.
+    pub fn bp(&self) -> u64 {
+        self.general[Self::BP]
+    }
+}

@@ -1,0 +1,1 @@
+//! Object files: opened once, checked to be the file that was mapped.

@@ -1,0 +1,1 @@
+//! Processes, threads and mappings as the kernel shows them.

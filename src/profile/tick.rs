@@ -1,0 +1,82 @@
+//! One instant of the whole tree, and each thread in it.
+
+use super::{Nanos, StackEnd, StackId, ThreadId, Timestamp};
+
+/// One stop of the whole tree at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tick {
+    /// Number of the tick on the planned grid; numbers that are missing were skipped.
+    pub index: u64,
+    /// The instant that all samples of this tick stand for.
+    pub time: Timestamp,
+    /// When it was due.
+    pub planned: Timestamp,
+    /// From the first thread held to the last one let go.
+    pub stop: Nanos,
+    /// All threads were stopped within this time of each other (an upper bound).
+    pub skew: Nanos,
+    /// Number of threads that were made to stop.
+    pub stops: u32,
+    /// How many of these stops hit a system call that answers a stop with `EINTR`.
+    pub perturbed: u32,
+    /// One sample a live thread, in order of their ids.
+    pub samples: Vec<Sample>,
+}
+
+/// One thread at one tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it was doing.
+    pub state: RunState,
+    /// CPU time it used since its sample before, or since its birth; `None`: not known.
+    pub cpu: Option<Nanos>,
+    /// Proven not to have run since the last tick: this stack is the same invocation.
+    pub carried: bool,
+    /// Its stack in the tick's table; `None`: no frame could be had, `end` says why.
+    pub stack: Option<StackId>,
+    /// Why the stack ends where it does.
+    pub end: StackEnd,
+}
+
+/// What a thread was doing at a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// In user or kernel code, and it got CPU time since its last sample.
+    Running,
+    /// Ready to run, and it got no CPU time since its last sample.
+    Runnable,
+    /// Blocked in a system call.
+    Sleeping,
+    /// Blocked where nothing wakes it (kernel state D).
+    Disk,
+    /// Stopped by a signal, as without sprof.
+    Stopped,
+    /// Could not be told.
+    Unknown,
+}
+
+impl RunState {
+    /// All states.
+    pub const ALL: [RunState; 6] = [
+        RunState::Running,
+        RunState::Runnable,
+        RunState::Sleeping,
+        RunState::Disk,
+        RunState::Stopped,
+        RunState::Unknown,
+    ];
+
+    /// The stable word for it, used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunState::Running => "running",
+            RunState::Runnable => "runnable",
+            RunState::Sleeping => "sleeping",
+            RunState::Disk => "disk",
+            RunState::Stopped => "stopped",
+            RunState::Unknown => "unknown",
+        }
+    }
+}

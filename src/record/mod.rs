@@ -1,0 +1,1 @@
+//! The clock, the loop, the tree and the writer.

@@ -1,0 +1,1 @@
+//! A recording to text for the terminal.

@@ -1,0 +1,1 @@
+//! Module offsets to functions, inlined functions, files and lines.

@@ -1,0 +1,1 @@
+//! Registers, stack bytes and modules to frames.
