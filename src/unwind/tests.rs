@@ -1,0 +1,175 @@
+use super::code::{Call, LeafFrame, call_before, is_signal_return, leaf_frame, sets_frame_pointer};
+use super::{AddressSpace, Unwinder};
+use crate::memory::{MemoryCopy, Registers};
+use crate::profile::{Address, Frame, Mapping, ModuleId, ProcessId, StackEnd, Timestamp};
+
+fn mapping(module: u32, start: u64, end: u64) -> Mapping {
+    Mapping {
+        process: ProcessId(0),
+        module: ModuleId(module),
+        start: Address(start),
+        end: Address(end),
+        file_offset: 0,
+        bias: start,
+        from: Timestamp::default(),
+        until: None,
+    }
+}
+
+#[test]
+fn calls_are_told_from_other_instructions() {
+    let check = |code: &[u8], expected| assert_eq!(call_before(code), expected, "{code:x?}");
+    check(&[0xe8, 0xfb, 0xff, 0xff, 0xff], Some(Call::Direct(-5)));
+    check(&[0xff, 0xd0], Some(Call::Indirect)); // call *%rax
+    check(&[0x41, 0xff, 0xd4], Some(Call::Indirect)); // call *%r12
+    check(&[0xff, 0x50, 0x08], Some(Call::Indirect)); // call *8(%rax)
+    check(&[0xff, 0x54, 0x24, 0x08], Some(Call::Indirect)); // call *8(%rsp)
+    check(&[0xff, 0x15, 0, 0, 0, 0], Some(Call::Indirect)); // call *0(%rip)
+    check(&[0xff, 0x94, 0xc8, 0, 1, 0, 0], Some(Call::Indirect)); // call *256(%rax,%rcx,8)
+    check(&[0xff, 0xe0], None); // jmp *%rax
+    check(&[0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90], None);
+    check(&[], None);
+}
+
+#[test]
+fn a_leaf_without_unwind_information_is_known_by_its_instruction() {
+    let check = |before: &[u8], code: &[u8], cfa: Option<(u8, bool)>| {
+        let expected = cfa.map(|(cfa_from_sp, saved_bp)| LeafFrame {
+            cfa_from_sp,
+            saved_bp,
+        });
+        assert_eq!(leaf_frame(before, code), expected, "{before:x?} {code:x?}");
+    };
+    check(&[], &[0x55, 0x48, 0x89, 0xe5], Some((8, false)));
+    check(&[0x55], &[0x48, 0x89, 0xe5], Some((16, true)));
+    check(&[], &[0x5d, 0xc3], Some((16, true)));
+    check(&[0x5d], &[0xc3], Some((8, false)));
+    check(&[], &[0xff, 0x25, 1, 2, 3, 4], Some((8, false)));
+    check(&[], &[0x68, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0], Some((8, false)));
+    check(&[0x68, 0, 0, 0, 0], &[0xe9, 0, 0, 0, 0], Some((16, false)));
+    check(
+        &[],
+        &[0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25],
+        Some((16, false)),
+    );
+    check(&[0xff, 0x35, 0, 0, 0, 0], &[0xff, 0x25], Some((24, false)));
+    check(&[], &[0x89, 0xc0], None);
+}
+
+#[test]
+fn code_that_leaves_the_frame_pointer_alone_is_seen() {
+    let check = |before: &[u8], code: &[u8], expected: bool| {
+        // The address is such that the bytes before it begin a section at a multiple of 16.
+        let address = 0x1000 + before.len() as u64;
+        assert_eq!(sets_frame_pointer(before, code, address), expected);
+    };
+    check(&[0x55, 0x48, 0x89, 0xe5, 0x89, 0xc0], &[0x89, 0xc0], true);
+    check(&[0x89, 0xc0], &[0x89, 0xc0], false);
+    // The frame of the function before does not count.
+    let mut next = vec![0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3];
+    next.resize(16, 0x90);
+    next.extend([0x89, 0xc0]);
+    check(&next, &[0x89, 0xc0], false);
+    // Padding before an aligned loop is no end of a function.
+    let mut looped = vec![0x55, 0x48, 0x89, 0xe5, 0x89, 0xc0];
+    looped.resize(16, 0x90);
+    looped.extend([0x89, 0xc0]);
+    check(&looped, &[0x89, 0xc0], true);
+    // Between `leave` and `ret`.
+    check(&[0x55, 0x48, 0x89, 0xe5, 0xc9], &[0x89, 0xc8, 0xc3], false);
+}
+
+#[test]
+fn the_signal_trampoline_is_known_by_its_code() {
+    assert!(is_signal_return(&[0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 5]));
+    assert!(is_signal_return(&[0xb8, 15, 0, 0, 0, 0x0f, 5]));
+    assert!(!is_signal_return(&[0xb8, 60, 0, 0, 0, 0x0f, 5]));
+}
+
+#[test]
+fn a_new_mapping_replaces_what_it_overlaps() {
+    let mut space = AddressSpace::new();
+    space.map(&mapping(0, 0x1000, 0x5000), None);
+    space.map(&mapping(1, 0x2000, 0x3000), None);
+    let module = |space: &AddressSpace, at| space.find(Address(at)).map(|it| it.module.0);
+    assert_eq!(module(&space, 0x1fff), Some(0));
+    assert_eq!(module(&space, 0x2000), Some(1));
+    assert_eq!(module(&space, 0x3000), Some(0));
+    assert_eq!(module(&space, 0x5000), None);
+    assert_eq!(
+        space.find(Address(0x3000)).map(|it| it.file_offset),
+        Some(0x2000)
+    );
+    assert!(space.unmap(Address(0x2000)));
+    assert!(!space.unmap(Address(0x2000)));
+    assert_eq!(module(&space, 0x2000), None);
+    let child = space.forked(ProcessId(7));
+    assert!(child.mappings().all(|it| it.process == ProcessId(7)));
+    assert_eq!(child.mappings().count(), 2);
+}
+
+/// Generated code whose frame pointers are at hand: `frames` of (address of rbp, its content,
+/// return address).
+fn unwind_generated(words: &[u64], bp: u64, sp: u64) -> (Vec<Frame>, StackEnd, Option<Address>) {
+    let mut space = AddressSpace::new();
+    space.map_generated(Address(0x10000), Address(0x20000));
+    let bytes: Vec<u8> = words.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let mut registers = Registers {
+        ip: Address(0x10000),
+        ..Registers::default()
+    };
+    registers.general[Registers::BP] = bp;
+    registers.general[Registers::SP] = sp;
+    let copy = MemoryCopy {
+        start: Address(0x8000),
+        bytes: &bytes,
+    };
+    let mut out = Vec::new();
+    let found = Unwinder::new().unwind(&space, &registers, &[copy], &mut out);
+    (out, found.end, found.wanted)
+}
+
+fn generated(address: u64) -> Frame {
+    Frame::Unmapped {
+        address: Address(address),
+    }
+}
+
+#[test]
+fn generated_code_is_unwound_by_frame_pointers() {
+    let words = [0, 0x8020, 0x11000, 0, 0, 0];
+    let (frames, end, _) = unwind_generated(&words, 0x8008, 0x8000);
+    assert_eq!(frames, [generated(0x10000), generated(0x10fff)]);
+    assert_eq!(end, StackEnd::Root);
+}
+
+#[test]
+fn a_frame_pointer_that_leads_nowhere_ends_the_stack() {
+    // Down the stack, to no code, and to an unaligned slot.
+    for (words, bp) in [
+        ([0x8000, 0x11000], 0x8000),
+        ([0x8010, 0x99000], 0x8000),
+        ([0, 0], 0x8001),
+    ] {
+        let (frames, end, _) = unwind_generated(&words, bp, 0x8000);
+        assert_eq!(frames, [generated(0x10000)]);
+        assert_eq!(end, StackEnd::NoUnwindInfo);
+    }
+}
+
+#[test]
+fn a_slot_behind_the_copy_is_asked_for() {
+    let (frames, end, wanted) = unwind_generated(&[0, 0], 0x8020, 0x8000);
+    assert_eq!(frames, [generated(0x10000)]);
+    assert_eq!(end, StackEnd::NotCopied(0x8030 - 0x8010));
+    assert_eq!(wanted, Some(Address(0x8028)));
+}
+
+#[test]
+fn a_leaf_outside_code_is_shown_alone() {
+    let registers = Registers::default();
+    let mut out = Vec::new();
+    let found = Unwinder::new().unwind(&AddressSpace::new(), &registers, &[], &mut out);
+    assert_eq!(out, [generated(0)]);
+    assert_eq!(found.end, StackEnd::Unmapped);
+}
