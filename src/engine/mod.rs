@@ -1,1 +1,39 @@
 //! Taking one tick: stop, copy, resume.
+//!
+//! An engine hands out *snapshots*: registers, stack bytes, a state, and where there is no stack
+//! the reason. Nothing behind it sees a live process, so every engine feeds the same unwinder.
+
+mod buffer;
+mod event;
+mod refusal;
+pub mod stop;
+
+pub use buffer::{Snapshot, TickBuffer};
+pub use event::TreeEvent;
+pub use refusal::{AttachError, Refusal};
+
+use crate::profile::Timestamp;
+use crate::sys::Wake;
+
+/// Why [`Engine::serve`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// The time is there.
+    Due,
+    /// Someone set the wake.
+    Woken,
+    /// All of the target has ended.
+    NobodyLeft,
+}
+
+/// A way of taking ticks. All calls come from one thread, the tracer; when that thread ends,
+/// the target runs on as if it had never been traced.
+pub trait Engine {
+    /// Serves what happens in the target, at once when it happens, until the time `until`.
+    fn serve(&mut self, until: Timestamp, wake: &Wake, report: &mut dyn FnMut(TreeEvent))
+    -> Served;
+
+    /// Stops the whole target, fills `buffer` with a snapshot of every thread, lets it run on.
+    /// Births and deaths met on the way are reported before it returns.
+    fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent));
+}

@@ -1,1 +1,18 @@
 //! Processes, threads and mappings as the kernel shows them.
+//!
+//! A process that is gone answers `None` or nothing, never an error: that is the usual end.
+
+mod clock;
+mod live;
+mod maps;
+mod stat;
+mod tree;
+
+pub use clock::{now, read_clocks, start_time};
+pub use live::{LiveMemory, arguments, executable, map_file_paths, thread_name};
+pub use maps::{MapEntry, parse_maps, read_maps};
+pub use stat::{Stat, Status, cpu_time, parse_stat, read_stat, read_status, sleeping_state};
+pub use tree::{ancestors, descendants, threads};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! One tick as an engine hands it out, in memory that is used again.
+
+use std::ops::Range;
+
+use crate::memory::{MemoryCopy, Registers};
+use crate::profile::{Address, Nanos, Pid, RunState, StackEnd, Tid, Timestamp};
+
+/// Snapshots of all threads at one instant.
+#[derive(Debug, Default)]
+pub struct TickBuffer {
+    /// Number on the planned grid.
+    pub index: u64,
+    /// When it was due.
+    pub planned: Timestamp,
+    /// The instant it stands for.
+    pub time: Timestamp,
+    /// From the first thread held to the last one let go.
+    pub stop: Nanos,
+    /// All threads were stopped within this time of each other.
+    pub skew: Nanos,
+    /// Threads that were made to stop.
+    pub stops: u32,
+    /// Stops that hit a system call which answers them with `EINTR`.
+    pub perturbed: u32,
+    /// One a live thread.
+    pub snapshots: Vec<Snapshot>,
+    /// For the engine: where the stacks of these threads end, so that it copies all of them next
+    /// time. Filled in by whoever unwinds, on the buffer's way back.
+    pub stack_ends: Vec<(Tid, Address)>,
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+/// One thread at the instant.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Its process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// What it was doing.
+    pub state: RunState,
+    /// CPU time since its birth; `None`: could not be read.
+    pub cpu_total: Option<Nanos>,
+    /// It has not run since the last tick, proven.
+    pub is_carried: bool,
+    /// Its registers; `Err`: there is no stack, and why.
+    pub registers: Result<Registers, StackEnd>,
+    /// Where its stack bytes lie in the buffer; the first is the one the stack pointer points at.
+    pub stack: Range<usize>,
+}
+
+/// Bytes of stacks a tick holds at most; what does not fit is cut, with its reason.
+const MAX_BYTES: usize = 256 << 20;
+
+impl TickBuffer {
+    /// Empties the buffer and keeps its memory; makes room for `threads` snapshots.
+    pub fn restart(&mut self, threads: usize) {
+        self.snapshots.clear();
+        self.snapshots.reserve(threads);
+        self.stack_ends.clear();
+        self.used = 0;
+        self.stops = 0;
+        self.perturbed = 0;
+    }
+
+    /// The stack bytes of a snapshot.
+    pub fn stack(&self, snapshot: &Snapshot) -> MemoryCopy<'_> {
+        MemoryCopy {
+            start: snapshot
+                .registers
+                .map_or(Address(0), |registers| registers.sp()),
+            bytes: self.bytes.get(snapshot.stack.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Reserves `len` bytes, or fewer when the buffer is full.
+    pub(super) fn reserve_bytes(&mut self, len: usize) -> Range<usize> {
+        let end = (self.used + len).min(MAX_BYTES);
+        if end > self.bytes.len() {
+            // Grows rarely: the memory stays for the ticks to come.
+            self.bytes.resize((end * 3 / 2).max(1 << 20), 0);
+        }
+        let start = std::mem::replace(&mut self.used, end);
+        start..end
+    }
+
+    /// All bytes, to read into.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}

@@ -1,0 +1,76 @@
+//! What happens to the tree, in the kernel's own numbers.
+
+use crate::profile::{ExitStatus, Pid, Tid, Timestamp};
+
+/// A birth, a death or a change in the target's tree. Numbers are valid at this point of the
+/// stream only: the kernel uses them again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeEvent {
+    /// A process is there. Its threads follow.
+    Process {
+        /// Its number.
+        pid: Pid,
+        /// The one that forked it, when sprof saw the fork.
+        forked_by: Option<Pid>,
+        /// When it began.
+        start: Timestamp,
+        /// It has not yet become the command that is to be recorded.
+        is_gated: bool,
+    },
+    /// A thread is there.
+    Thread {
+        /// Its process.
+        pid: Pid,
+        /// Its number.
+        tid: Tid,
+        /// When it began.
+        start: Timestamp,
+    },
+    /// A thread bears this name.
+    Name {
+        /// The thread.
+        tid: Tid,
+        /// First seen at.
+        time: Timestamp,
+        /// The name.
+        name: String,
+    },
+    /// A process runs a new program; of its threads, only the first is left.
+    Exec {
+        /// The process.
+        pid: Pid,
+        /// When.
+        time: Timestamp,
+        /// Path of the executable.
+        exe: String,
+        /// Arguments.
+        argv: Vec<String>,
+        /// The text of its maps file, read before its first instruction.
+        maps: Vec<u8>,
+    },
+    /// A thread ended.
+    ThreadEnd {
+        /// The thread.
+        tid: Tid,
+        /// When.
+        time: Timestamp,
+    },
+    /// A process ended.
+    ProcessEnd {
+        /// The process.
+        pid: Pid,
+        /// When.
+        time: Timestamp,
+        /// How; `None`: not known.
+        status: Option<ExitStatus>,
+    },
+    /// A process or thread of the tree that cannot be recorded.
+    NotTraceable {
+        /// Its process.
+        pid: Pid,
+        /// When.
+        time: Timestamp,
+        /// Why, in words.
+        why: String,
+    },
+}

@@ -1,0 +1,127 @@
+//! Beginning to trace: a command that waits at its gate, or processes that run.
+
+use super::StopEngine;
+use super::tracee::Phase;
+use crate::engine::refusal::explain;
+use crate::engine::{AttachError, Refusal, TreeEvent};
+use crate::process::{self, ancestors, descendants, read_stat, threads};
+use crate::profile::{Clocks, Pid, Tid};
+use crate::sys::{self, Errno};
+
+impl StopEngine {
+    /// Traces the gated child `pid` of sprof. It is not sampled before it becomes its command.
+    ///
+    /// # Errors
+    /// When even one's own child may not be traced.
+    pub fn attach_gated(
+        &mut self,
+        pid: Pid,
+        report: &mut dyn FnMut(TreeEvent),
+    ) -> Result<(), AttachError> {
+        let tid = Tid(pid.0);
+        sys::seize(tid).map_err(|errno| AttachError {
+            pid,
+            refusal: explain(pid, errno),
+        })?;
+        let start = process::now();
+        self.add(pid, tid, Phase::Gated);
+        report(TreeEvent::Process {
+            pid,
+            forked_by: None,
+            start,
+            is_gated: true,
+        });
+        report(TreeEvent::Thread { pid, tid, start });
+        Ok(())
+    }
+
+    /// Traces the processes `roots` and all that is below them. What is below and refuses is
+    /// reported and left alone.
+    ///
+    /// # Errors
+    /// When one of the roots refuses; what was traced by then is let go when the tracer ends.
+    pub fn attach(
+        &mut self,
+        roots: &[Pid],
+        report: &mut dyn FnMut(TreeEvent),
+    ) -> Result<(), AttachError> {
+        let clocks = process::read_clocks();
+        let own = Pid(std::process::id() as i32);
+        for &pid in roots {
+            if pid == own || ancestors().contains(&pid) {
+                return Err(AttachError {
+                    pid,
+                    refusal: Refusal::OwnAncestor,
+                });
+            }
+            self.attach_process(pid, &clocks, report)
+                .map_err(|refusal| AttachError { pid, refusal })?;
+        }
+        let mut refused = Vec::new();
+        // A process that was not yet traced may have forked meanwhile: until a pass is empty.
+        loop {
+            let mut found = descendants(roots);
+            found.retain(|pid| !self.processes.contains_key(pid) && !refused.contains(pid));
+            if found.is_empty() {
+                return Ok(());
+            }
+            for pid in found {
+                if let Err(refusal) = self.attach_process(pid, &clocks, report) {
+                    refused.push(pid);
+                    if !matches!(refusal, Refusal::NoSuchProcess | Refusal::Zombie) {
+                        let (time, why) = (process::now(), refusal.to_string());
+                        report(TreeEvent::NotTraceable { pid, time, why });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Traces all threads of a process, also those that it starts meanwhile.
+    fn attach_process(
+        &mut self,
+        pid: Pid,
+        clocks: &Clocks,
+        report: &mut dyn FnMut(TreeEvent),
+    ) -> Result<(), Refusal> {
+        let stat = read_stat(pid).ok_or(Refusal::NoSuchProcess)?;
+        if self.processes.contains_key(&pid) {
+            return Ok(());
+        }
+        let mut refusal = explain(pid, Errno::ESRCH);
+        let mut is_reported = false;
+        loop {
+            let mut is_new = false;
+            for tid in threads(pid) {
+                if self.by_tid.contains_key(&tid) {
+                    continue;
+                }
+                if let Err(errno) = sys::seize(tid) {
+                    // A first thread that has ended while others run says EPERM: go on.
+                    if !is_reported {
+                        refusal = explain(Pid(tid.0), errno);
+                    }
+                    continue;
+                }
+                is_new = true;
+                if !std::mem::replace(&mut is_reported, true) {
+                    let start = process::start_time(stat.start_ticks, clocks);
+                    report(TreeEvent::Process {
+                        pid,
+                        forked_by: None,
+                        start,
+                        is_gated: false,
+                    });
+                }
+                let start = read_stat(Pid(tid.0)).map_or(clocks.monotonic, |stat| {
+                    process::start_time(stat.start_ticks, clocks)
+                });
+                self.add(pid, tid, Phase::Free);
+                report(TreeEvent::Thread { pid, tid, start });
+            }
+            if !is_new {
+                return if is_reported { Ok(()) } else { Err(refusal) };
+            }
+        }
+    }
+}

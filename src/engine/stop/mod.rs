@@ -1,0 +1,106 @@
+//! The `stop` engine: ptrace stops the whole tree.
+//!
+//! `PTRACE_SEIZE` and `PTRACE_INTERRUPT` only: nothing is ever sent to the target that it could
+//! see, and when sprof dies, however it dies, the kernel lets every thread run on. A thread can
+//! report any kind of stop at any time, so no stop is ever expected to be of one kind: each is
+//! served for what it is, in a tick or between ticks. An interrupt can be swallowed by another stop
+//! or outlive it; so it is sent again at each tick, and a stop that nobody waits for is resumed.
+
+mod attach;
+mod collect;
+mod serve;
+mod tick;
+mod tracee;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use nix::sys::signalfd::SignalFd;
+
+use super::{Engine, Served, TickBuffer, TreeEvent};
+use crate::process;
+use crate::profile::{Pid, Tid, Timestamp};
+use crate::sys::{self, Wake};
+use collect::Held;
+use tracee::Tracee;
+
+/// All traced threads and what they report.
+#[derive(Debug)]
+pub struct StopEngine {
+    tracees: Vec<Tracee>,
+    by_tid: HashMap<Tid, usize>,
+    /// Number of traced threads of each traced process.
+    processes: HashMap<Pid, usize>,
+    reports: SignalFd,
+    /// Whose name is read next; all are read once a second.
+    next_name: usize,
+    // Kept from tick to tick for their memory.
+    waiting: Vec<usize>,
+    held: Vec<Held>,
+    ranges: Vec<sys::RemoteRange>,
+}
+
+impl StopEngine {
+    /// An engine that traces nothing yet. The calling thread becomes the tracer; the signals of
+    /// [`sys::child_signals`] must be blocked in all threads.
+    ///
+    /// # Errors
+    /// The system's, when it has no more file descriptors.
+    pub fn new() -> Result<StopEngine, sys::Errno> {
+        Ok(StopEngine {
+            tracees: Vec::new(),
+            by_tid: HashMap::new(),
+            processes: HashMap::new(),
+            reports: sys::signal_source(&sys::child_signals())?,
+            next_name: 0,
+            waiting: Vec::new(),
+            held: Vec::new(),
+            ranges: Vec::new(),
+        })
+    }
+
+    /// Number of threads traced now.
+    pub fn thread_count(&self) -> usize {
+        self.tracees.len()
+    }
+
+    /// Forgets the signals that told of stops already waited for.
+    fn clear_reports(&self) {
+        while let Ok(Some(_)) = self.reports.read_signal() {}
+    }
+}
+
+impl Engine for StopEngine {
+    fn serve(
+        &mut self,
+        until: Timestamp,
+        wake: &Wake,
+        report: &mut dyn FnMut(TreeEvent),
+    ) -> Served {
+        use std::os::fd::AsFd;
+        loop {
+            self.clear_reports();
+            while let Ok(Some((tid, stop))) = sys::wait_any() {
+                self.serve_stop(tid, stop, report);
+                if process::now() >= until {
+                    break;
+                }
+            }
+            if self.tracees.is_empty() {
+                return Served::NobodyLeft;
+            }
+            let left = until.since(process::now());
+            if left.0 == 0 {
+                return Served::Due;
+            }
+            let sources = [self.reports.as_fd(), wake.as_fd()];
+            if let [_, true] = sys::wait_for_input(sources, Some(Duration::from_nanos(left.0))) {
+                return Served::Woken;
+            }
+        }
+    }
+
+    fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
+        self.take_tick(buffer, report);
+    }
+}

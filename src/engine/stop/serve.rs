@@ -1,0 +1,187 @@
+//! One stop, served: the target goes on as it would have without a tracer.
+
+use super::StopEngine;
+use super::tracee::{Phase, Tracee};
+use crate::engine::TreeEvent;
+use crate::process;
+use crate::profile::{ExitStatus, Pid, Tid};
+use crate::sys::{self, Stop};
+
+impl StopEngine {
+    /// Does what a stop asks for and lets the thread run on.
+    pub(super) fn serve_stop(&mut self, tid: Tid, stop: Stop, report: &mut dyn FnMut(TreeEvent)) {
+        if let Stop::Ended(status) = stop {
+            self.end(tid, status, report);
+            return;
+        }
+        if !self.by_tid.contains_key(&tid) {
+            // A new thread can be seen before the event of the one that created it.
+            self.adopt(tid, report);
+        }
+        let Some(&index) = self.by_tid.get(&tid) else {
+            return;
+        };
+        match stop {
+            Stop::Interrupted | Stop::VforkDone | Stop::Ended(_) => self.go_on(index, 0),
+            Stop::Signal(signal) => self.go_on(index, signal),
+            Stop::Group(_) => {
+                self.keep_stack(index);
+                self.tracees[index].phase = Phase::GroupStopped;
+                // Fails when it was killed meanwhile; its end is reported next.
+                let _ = sys::listen(tid);
+            }
+            Stop::Clone | Stop::Fork => {
+                self.add_child(index, report);
+                self.go_on(index, 0);
+            }
+            Stop::Vfork => {
+                self.add_child(index, report);
+                self.keep_stack(index);
+                self.tracees[index].phase = Phase::Vforking;
+                let _ = sys::resume(tid, 0);
+            }
+            Stop::Exec => self.exec(index, report),
+            Stop::Exiting => {
+                self.read_name(index, report);
+                self.go_on(index, 0);
+                let tracee = &mut self.tracees[index];
+                tracee.phase = Phase::Exiting;
+                tracee.is_end_reported = true;
+                report(TreeEvent::ThreadEnd {
+                    tid,
+                    time: process::now(),
+                });
+            }
+        }
+    }
+
+    /// Lets a stopped thread run on, with a signal or without (0).
+    pub(super) fn go_on(&mut self, index: usize, signal: i32) {
+        let tracee = &mut self.tracees[index];
+        if !matches!(tracee.phase, Phase::Gated | Phase::Exiting) {
+            tracee.phase = Phase::Free;
+            tracee.kept = None;
+        }
+        // Fails when it was killed meanwhile; its end is reported next.
+        let _ = sys::resume(tracee.tid, signal);
+    }
+
+    /// Takes in the new thread or process that the event of tracee `index` tells of.
+    fn add_child(&mut self, index: usize, report: &mut dyn FnMut(TreeEvent)) {
+        let (creator, pid) = (self.tracees[index].tid, self.tracees[index].pid);
+        let Ok(message) = sys::event_message(creator) else {
+            return;
+        };
+        let child = Tid(message as i32);
+        if self.by_tid.contains_key(&child) {
+            return;
+        }
+        let start = process::now();
+        if sys::is_thread_of(child, pid) {
+            self.add(pid, child, Phase::Starting);
+            report(TreeEvent::Thread {
+                pid,
+                tid: child,
+                start,
+            });
+        } else {
+            self.add_process(Pid(child.0), Some(pid), report);
+        }
+    }
+
+    fn add_process(&mut self, pid: Pid, forked_by: Option<Pid>, report: &mut dyn FnMut(TreeEvent)) {
+        let start = process::now();
+        self.add(pid, Tid(pid.0), Phase::Starting);
+        report(TreeEvent::Process {
+            pid,
+            forked_by,
+            start,
+            is_gated: false,
+        });
+        report(TreeEvent::Thread {
+            pid,
+            tid: Tid(pid.0),
+            start,
+        });
+    }
+
+    /// Takes in a thread that reported before its creator did.
+    fn adopt(&mut self, tid: Tid, report: &mut dyn FnMut(TreeEvent)) {
+        let Some(status) = process::read_status(Pid(tid.0)) else {
+            return;
+        };
+        let pid = Pid(status.process);
+        if pid.0 == tid.0 {
+            let parent = process::read_stat(pid).map(|stat| stat.parent);
+            let forked_by = parent.filter(|parent| self.processes.contains_key(parent));
+            self.add_process(pid, forked_by, report);
+        } else {
+            self.add(pid, tid, Phase::Starting);
+            report(TreeEvent::Thread {
+                pid,
+                tid,
+                start: process::now(),
+            });
+        }
+    }
+
+    /// A new program: all other threads are gone without a word of their own, and the one that
+    /// called exec bears the number of the first.
+    fn exec(&mut self, index: usize, report: &mut dyn FnMut(TreeEvent)) {
+        let (first, pid) = (self.tracees[index].tid, self.tracees[index].pid);
+        let time = process::now();
+        let others = self
+            .tracees
+            .iter()
+            .filter(|t| t.pid == pid && t.tid != first);
+        for tid in others.map(|tracee| tracee.tid).collect::<Vec<_>>() {
+            self.remove(tid, time, None, report);
+        }
+        let Some(&index) = self.by_tid.get(&first) else {
+            return;
+        };
+        let tracee = &mut self.tracees[index];
+        if std::mem::take(&mut tracee.is_end_reported) {
+            report(TreeEvent::Thread {
+                pid,
+                tid: first,
+                start: time,
+            });
+        }
+        tracee.phase = Phase::Free;
+        tracee.stack_end = None;
+        tracee.schedstat = None;
+        tracee.name.clear();
+        report(TreeEvent::Exec {
+            pid,
+            time,
+            exe: process::executable(pid),
+            argv: process::arguments(pid),
+            maps: std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default(),
+        });
+        self.read_name(index, report);
+        self.go_on(index, 0);
+    }
+
+    /// A thread is no more; the kernel reports a process's first thread last.
+    fn end(&mut self, tid: Tid, status: ExitStatus, report: &mut dyn FnMut(TreeEvent)) {
+        self.remove(tid, process::now(), Some(status), report);
+    }
+
+    /// Asks after threads that should have ended: one that is gone without a word is forgotten.
+    pub(super) fn serve_exiting(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        let is_exiting = |tracee: &&Tracee| tracee.phase == Phase::Exiting;
+        let exiting = self
+            .tracees
+            .iter()
+            .filter(is_exiting)
+            .map(|tracee| tracee.tid);
+        for tid in exiting.collect::<Vec<_>>() {
+            match sys::wait_for(tid) {
+                Ok(Some(stop)) => self.serve_stop(tid, stop, report),
+                Err(sys::Errno::ECHILD) => self.remove(tid, process::now(), None, report),
+                Ok(None) | Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! One tick: interrupt all, collect, copy, resume; then what could wait.
+
+use std::fs::File;
+
+use super::StopEngine;
+use super::collect::Held;
+use super::tracee::Phase;
+use crate::engine::{Snapshot, TickBuffer, TreeEvent};
+use crate::process::{self, cpu_time};
+use crate::profile::{Nanos, RunState, StackEnd};
+use crate::sys::{self, RawRegisters, RemoteRange, Stop};
+
+impl StopEngine {
+    pub(super) fn take_tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
+        for (tid, end) in buffer.stack_ends.drain(..) {
+            if let Some(&index) = self.by_tid.get(&tid) {
+                self.tracees[index].stack_end = Some(end);
+            }
+        }
+        buffer.restart(self.tracees.len());
+        self.prepare(report);
+
+        let begin = process::now();
+        self.interrupt_all(buffer);
+        // Threads on a CPU stop within microseconds of their interrupt, the others stood still
+        // before: the middle of the interrupts is nearest to all of them.
+        buffer.time = begin + Nanos(process::now().since(begin).0 / 2);
+        self.collect(begin);
+        buffer.skew = process::now().since(begin);
+        self.copy(buffer);
+        self.resume_all();
+        buffer.stop = process::now().since(begin);
+
+        self.snapshot_held(buffer);
+        self.snapshot_others(buffer);
+        self.serve_rest(report);
+        self.clear_reports();
+    }
+
+    /// What a tick needs and need not be done while the target is held.
+    fn prepare(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        for index in 0..self.tracees.len() {
+            let tracee = &mut self.tracees[index];
+            if tracee.schedstat.is_none() && matches!(tracee.phase, Phase::Free | Phase::Starting) {
+                let path = format!("/proc/{}/task/{}/schedstat", tracee.pid, tracee.tid);
+                tracee.schedstat = File::open(path).ok();
+                self.read_name(index, report);
+            }
+        }
+        self.waiting.clear();
+        self.waiting.reserve(self.tracees.len());
+        self.held.clear();
+        self.held.reserve(self.tracees.len());
+        self.ranges.clear();
+        self.ranges.reserve(self.tracees.len());
+    }
+
+    fn interrupt_all(&mut self, buffer: &mut TickBuffer) {
+        for (index, tracee) in self.tracees.iter_mut().enumerate() {
+            match tracee.phase {
+                Phase::Free => {
+                    if sys::interrupt(tracee.tid).is_ok() {
+                        buffer.stops += 1;
+                        self.waiting.push(index);
+                    } else {
+                        tracee.phase = Phase::Exiting;
+                    }
+                }
+                Phase::Starting => self.waiting.push(index),
+                // Its last interrupt may have been swallowed by another stop. Nobody waits for it.
+                Phase::Late => drop(sys::interrupt(tracee.tid)),
+                Phase::Gated | Phase::GroupStopped | Phase::Vforking | Phase::Exiting => {}
+            }
+        }
+    }
+
+    /// Registers, CPU times and stack bytes of all that stand.
+    fn copy(&mut self, buffer: &mut TickBuffer) {
+        // One read a process: its threads must stand together.
+        let tracees = &self.tracees;
+        self.held
+            .sort_unstable_by_key(|held| tracees[held.index].pid);
+        for held in &mut self.held {
+            let tracee = &self.tracees[held.index];
+            if matches!(held.stop, Stop::Ended(_)) {
+                continue;
+            }
+            held.raw = sys::registers(tracee.tid).ok();
+            let Some(raw) = held.raw else { continue };
+            if !is_blocked(&raw) {
+                held.cpu_total = tracee.schedstat.as_ref().and_then(cpu_time);
+            }
+            if raw.is_64_bit {
+                let sp = raw.registers.sp();
+                let bytes = buffer.reserve_bytes(tracee.stack_bytes(sp));
+                held.range = Some(self.ranges.len());
+                self.ranges.push(RemoteRange {
+                    address: sp,
+                    at: bytes.start,
+                    len: bytes.len(),
+                });
+            }
+        }
+        let (mut first, mut next) = (0, 0);
+        while let Some(leader) = self.held.get(first) {
+            let (pid, tid) = (
+                self.tracees[leader.index].pid,
+                self.tracees[leader.index].tid,
+            );
+            let same = |held: &&Held| self.tracees[held.index].pid == pid;
+            let group = self.held[first..].iter().take_while(same);
+            let (threads, ranges) = group.fold((0, 0), |(n, r), held| {
+                (n + 1, r + usize::from(held.range.is_some()))
+            });
+            sys::read_ranges(
+                tid,
+                &mut self.ranges[next..next + ranges],
+                buffer.bytes_mut(),
+            );
+            first += threads;
+            next += ranges;
+        }
+    }
+
+    /// Lets go all that were only interrupted or are to get a signal. Those stopped for an event
+    /// of their own have work to be done first.
+    fn resume_all(&mut self) {
+        for at in 0..self.held.len() {
+            let Held { index, stop, .. } = self.held[at];
+            match stop {
+                Stop::Interrupted => self.go_on(index, 0),
+                Stop::Signal(signal) => self.go_on(index, signal),
+                _ => {}
+            }
+        }
+    }
+
+    fn snapshot_held(&mut self, buffer: &mut TickBuffer) {
+        for held in &self.held {
+            let tracee = &self.tracees[held.index];
+            let (registers, state) = match held.raw {
+                Some(raw) if !raw.is_64_bit => (Err(StackEnd::ForeignArchitecture), state_of(&raw)),
+                Some(raw) => (Ok(raw.registers), state_of(&raw)),
+                None => (Err(StackEnd::Gone), RunState::Unknown),
+            };
+            let is_perturbed = held.raw.is_some_and(|raw| is_perturbed(&raw));
+            buffer.perturbed += u32::from(is_perturbed && held.stop == Stop::Interrupted);
+            let cpu_total = held
+                .cpu_total
+                .or_else(|| tracee.schedstat.as_ref().and_then(cpu_time));
+            let range = held.range.map(|range| self.ranges[range]);
+            buffer.snapshots.push(Snapshot {
+                pid: tracee.pid,
+                tid: tracee.tid,
+                state,
+                cpu_total,
+                is_carried: false,
+                registers,
+                stack: range.map_or(0..0, |range| range.at..range.at + range.len),
+            });
+        }
+    }
+
+    /// Those that were not stopped: because they stand still anyway, or because they would not.
+    fn snapshot_others(&mut self, buffer: &mut TickBuffer) {
+        for &index in &self.waiting {
+            self.tracees[index].phase = Phase::Late;
+        }
+        for tracee in &self.tracees {
+            let mut snapshot = Snapshot {
+                pid: tracee.pid,
+                tid: tracee.tid,
+                state: RunState::Unknown,
+                cpu_total: tracee.schedstat.as_ref().and_then(cpu_time),
+                is_carried: false,
+                registers: Err(StackEnd::NotStopped),
+                stack: 0..0,
+            };
+            match tracee.phase {
+                Phase::Late => snapshot.state = process::sleeping_state(tracee.pid, tracee.tid),
+                Phase::GroupStopped => snapshot.state = RunState::Stopped,
+                Phase::Vforking => snapshot.state = RunState::Disk,
+                Phase::Gated | Phase::Starting | Phase::Free | Phase::Exiting => continue,
+            }
+            if let Some(kept) = &tracee.kept {
+                snapshot.is_carried = true;
+                snapshot.registers = Err(StackEnd::ForeignArchitecture);
+                if kept.is_64_bit {
+                    snapshot.registers = Ok(kept.registers);
+                    snapshot.stack = buffer.reserve_bytes(kept.stack.len());
+                    let bytes = &mut buffer.bytes_mut()[snapshot.stack.clone()];
+                    bytes.copy_from_slice(&kept.stack[..bytes.len()]);
+                }
+            }
+            buffer.snapshots.push(snapshot);
+        }
+    }
+
+    /// Stops that ask for more than to go on, and the names whose turn it is.
+    fn serve_rest(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        let rest = std::mem::take(&mut self.held);
+        // By number: serving one can move the others.
+        let numbers = rest
+            .iter()
+            .map(|held| self.tracees[held.index].tid)
+            .collect::<Vec<_>>();
+        for (held, tid) in rest.iter().zip(numbers) {
+            if !matches!(held.stop, Stop::Interrupted | Stop::Signal(_)) {
+                self.serve_stop(tid, held.stop, report);
+            }
+        }
+        self.held = rest;
+        self.serve_exiting(report);
+    }
+
+    /// Reads as many names as make a full turn each second at this interval.
+    pub fn read_some_names(&mut self, interval: Nanos, report: &mut dyn FnMut(TreeEvent)) {
+        let share = self.tracees.len() as u64 * interval.0.min(1_000_000_000) / 1_000_000_000;
+        for _ in 0..=share {
+            self.next_name += 1;
+            if self.next_name >= self.tracees.len() {
+                self.next_name = 0;
+            }
+            if self.next_name < self.tracees.len() {
+                self.read_name(self.next_name, report);
+            }
+        }
+    }
+}
+
+/// The kernel's answers of a call that was blocked and would be taken up again
+/// (include/linux/errno.h: ERESTARTSYS, NOINTR, NOHAND, RESTARTBLOCK).
+const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+const EINTR: i64 = -4;
+
+/// System calls that answer `EINTR` to being stopped, although no signal handler ran: those that
+/// signal(7) lists under "Interruption of system calls and library functions by stop signals", and
+/// what measuring added to them. x86-64 numbers.
+const ANSWER_EINTR: [i64; 17] = [
+    43, 44, 45, 46, 47, // accept, sendto, recvfrom, sendmsg, recvmsg (with SO_*TIMEO)
+    65, 220, // semop, semtimedop
+    128, // rt_sigtimedwait
+    208, 333, // io_getevents, io_pgetevents
+    232, 281, 441, // epoll_wait, epoll_pwait, epoll_pwait2
+    288, 299, 307, // accept4, recvmmsg, sendmmsg
+    426, // io_uring_enter
+];
+
+fn is_perturbed(raw: &RawRegisters) -> bool {
+    raw.result == EINTR && ANSWER_EINTR.contains(&raw.syscall)
+}
+
+/// Whether the thread was blocked in a system call when it was stopped.
+fn is_blocked(raw: &RawRegisters) -> bool {
+    raw.syscall >= 0 && (RESTARTS.contains(&raw.result) || is_perturbed(raw))
+}
+
+/// What a thread that stands now was doing: its registers tell, as of the very instant.
+fn state_of(raw: &RawRegisters) -> RunState {
+    if is_blocked(raw) {
+        RunState::Sleeping
+    } else {
+        RunState::Running
+    }
+}

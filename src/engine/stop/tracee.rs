@@ -1,0 +1,152 @@
+//! One traced thread.
+
+use std::fs::File;
+
+use super::StopEngine;
+use crate::engine::TreeEvent;
+use crate::memory::Registers;
+use crate::process;
+use crate::profile::{Address, ExitStatus, Pid, Tid, Timestamp};
+use crate::sys;
+
+/// What the engine knows of a thread.
+#[derive(Debug)]
+pub(super) struct Tracee {
+    pub(super) tid: Tid,
+    pub(super) pid: Pid,
+    pub(super) phase: Phase,
+    /// Its end has been reported: its track is over.
+    pub(super) is_end_reported: bool,
+    /// Open from the first tick on.
+    pub(super) schedstat: Option<File>,
+    /// The end of the mapping its stack lies in, where known: all live bytes lie before it.
+    pub(super) stack_end: Option<Address>,
+    /// The last name reported.
+    pub(super) name: String,
+    /// Its stack, taken when it began to stand still for long.
+    pub(super) kept: Option<Box<Kept>>,
+}
+
+/// Where a thread is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// sprof's own child, before it becomes the command to record.
+    Gated,
+    /// Just born: its first stop is still to come.
+    Starting,
+    /// Runs, or sleeps of its own will.
+    Free,
+    /// Was interrupted and did not stop in time; its stop may still come.
+    Late,
+    /// In a group stop; `kept` is its stack.
+    GroupStopped,
+    /// Waits in the kernel for its vfork child; `kept` is its stack.
+    Vforking,
+    /// About to end, or ended and not yet reported by the kernel.
+    Exiting,
+}
+
+/// A stack taken outside a tick, of a thread that stands still.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) registers: Registers,
+    pub(super) is_64_bit: bool,
+    pub(super) stack: Vec<u8>,
+}
+
+/// Stack bytes copied of a thread whose stack's end is not known yet.
+const FIRST_COPY: u64 = 64 << 10;
+/// Stack bytes copied of one thread at most.
+const MAX_COPY: u64 = 16 << 20;
+
+impl Tracee {
+    /// Bytes to copy, from the stack pointer on.
+    pub(super) fn stack_bytes(&self, sp: Address) -> usize {
+        let live = match self.stack_end {
+            Some(end) if end > sp && end.0 - sp.0 <= MAX_COPY => end.0 - sp.0,
+            Some(end) if end > sp && end.0 - sp.0 <= 64 * MAX_COPY => MAX_COPY,
+            _ => FIRST_COPY,
+        };
+        live as usize
+    }
+}
+
+impl StopEngine {
+    /// Begins to keep track of a thread; its process too, where that is new.
+    pub(super) fn add(&mut self, pid: Pid, tid: Tid, phase: Phase) {
+        let tracee = Tracee {
+            tid,
+            pid,
+            phase,
+            is_end_reported: false,
+            schedstat: None,
+            stack_end: None,
+            name: String::new(),
+            kept: None,
+        };
+        self.by_tid.insert(tid, self.tracees.len());
+        self.tracees.push(tracee);
+        *self.processes.entry(pid).or_default() += 1;
+    }
+
+    /// Forgets a thread, and reports its end where that has not been done; after the last one of
+    /// a process, the process's.
+    pub(super) fn remove(
+        &mut self,
+        tid: Tid,
+        time: Timestamp,
+        status: Option<ExitStatus>,
+        report: &mut dyn FnMut(TreeEvent),
+    ) {
+        let Some(index) = self.by_tid.remove(&tid) else {
+            return;
+        };
+        let tracee = self.tracees.swap_remove(index);
+        if let Some(moved) = self.tracees.get(index) {
+            self.by_tid.insert(moved.tid, index);
+        }
+        if !tracee.is_end_reported {
+            report(TreeEvent::ThreadEnd { tid, time });
+        }
+        let pid = tracee.pid;
+        if let Some(count) = self.processes.get_mut(&pid) {
+            *count -= 1;
+            if *count == 0 {
+                self.processes.remove(&pid);
+                report(TreeEvent::ProcessEnd { pid, time, status });
+            }
+        }
+    }
+
+    /// Reads a thread's name and reports it if it is a new one.
+    pub(super) fn read_name(&mut self, index: usize, report: &mut dyn FnMut(TreeEvent)) {
+        let tracee = &mut self.tracees[index];
+        let Some(name) = process::thread_name(tracee.pid, tracee.tid) else {
+            return;
+        };
+        if name != tracee.name {
+            tracee.name.clone_from(&name);
+            report(TreeEvent::Name {
+                tid: tracee.tid,
+                time: process::now(),
+                name,
+            });
+        }
+    }
+
+    /// Takes the stack of a stopped thread that will not move for some time.
+    pub(super) fn keep_stack(&mut self, index: usize) {
+        let tracee = &mut self.tracees[index];
+        tracee.kept = sys::registers(tracee.tid).ok().map(|raw| {
+            let sp = raw.registers.sp();
+            let mut stack = vec![0; tracee.stack_bytes(sp)];
+            let got = sys::read_memory(tracee.tid, sp, &mut stack);
+            stack.truncate(got);
+            Box::new(Kept {
+                registers: raw.registers,
+                is_64_bit: raw.is_64_bit,
+                stack,
+            })
+        });
+    }
+}

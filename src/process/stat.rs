@@ -1,0 +1,112 @@
+//! `/proc/PID/stat`, `status` and `schedstat`.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::profile::{Nanos, Pid, RunState, Tid};
+
+/// What sprof needs of `/proc/PID/stat` (proc(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// The thread's name, bytes that are not UTF-8 replaced.
+    pub name: String,
+    /// The kernel's state letter.
+    pub state: char,
+    /// Parent process.
+    pub parent: Pid,
+    /// Whether it is a kernel thread (`PF_KTHREAD`, include/linux/sched.h).
+    pub is_kernel_thread: bool,
+    /// Start, in clock ticks after boot.
+    pub start_ticks: u64,
+}
+
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// Reads the text of a `stat` file. The name may hold anything, parentheses and newlines too: it
+/// ends at the last `)`.
+pub fn parse_stat(text: &[u8]) -> Option<Stat> {
+    let open = text.iter().position(|&byte| byte == b'(')?;
+    let close = text.iter().rposition(|&byte| byte == b')')?;
+    let name = String::from_utf8_lossy(text.get(open + 1..close)?).into_owned();
+    let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
+    // Numbers of proc(5) count from 1; the state is field 3.
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    Some(Stat {
+        name,
+        state: field(3)?.chars().next()?,
+        parent: Pid(field(4)?.parse().ok()?),
+        is_kernel_thread: field(9)?.parse::<u64>().ok()? & PF_KTHREAD != 0,
+        start_ticks: field(22)?.parse().ok()?,
+    })
+}
+
+/// The `stat` of a process, or of any thread (each has a folder in `/proc`, if a hidden one).
+pub fn read_stat(pid: Pid) -> Option<Stat> {
+    parse_stat(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// What sprof needs of `/proc/PID/status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The process this thread belongs to.
+    pub process: i32,
+    /// Who traces it; 0: nobody.
+    pub tracer: i32,
+    /// Real user.
+    pub user: u32,
+    /// Its number in each PID namespace, outermost first.
+    pub namespace_pids: Vec<i32>,
+}
+
+/// The `status` of a process or thread.
+pub fn read_status(pid: Pid) -> Option<Status> {
+    let text = std::fs::read(format!("/proc/{pid}/status")).ok()?;
+    let mut status = Status::default();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let Some((key, value)) = line.split_once(':') else {
+            continue;
+        };
+        let mut words = value.split_ascii_whitespace();
+        match key {
+            "Tgid" => status.process = words.next()?.parse().ok()?,
+            "TracerPid" => status.tracer = words.next()?.parse().ok()?,
+            "Uid" => status.user = words.next()?.parse().ok()?,
+            "NSpid" => status.namespace_pids = words.filter_map(|word| word.parse().ok()).collect(),
+            _ => {}
+        }
+    }
+    Some(status)
+}
+
+/// CPU time of a thread from its open `schedstat` file: exact while it is not on a CPU.
+/// Allocates nothing.
+pub fn cpu_time(schedstat: &File) -> Option<Nanos> {
+    let mut text = [0; 64];
+    let length = schedstat.read_at(&mut text, 0).ok()?;
+    let digits = text[..length]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit());
+    let mut total: Option<u64> = None;
+    for digit in digits {
+        total = Some(
+            total
+                .unwrap_or(0)
+                .checked_mul(10)?
+                .checked_add(u64::from(digit - b'0'))?,
+        );
+    }
+    total.map(Nanos)
+}
+
+/// The state of a thread that did not answer to a stop: asleep where nothing wakes it, or not.
+pub fn sleeping_state(pid: Pid, tid: Tid) -> RunState {
+    let stat = std::fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok();
+    match stat.as_deref().and_then(parse_stat).map(|stat| stat.state) {
+        Some('D') => RunState::Disk,
+        Some('R') => RunState::Runnable,
+        Some('S' | 'I') => RunState::Sleeping,
+        Some('T') => RunState::Stopped,
+        _ => RunState::Unknown,
+    }
+}

@@ -1,0 +1,47 @@
+//! Being on time: the scheduling of the thread that stops the target.
+#![allow(unsafe_code)]
+
+use nix::libc;
+
+/// The scheduling a thread got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// Real-time, ahead of all normal threads.
+    Fifo,
+    /// Normal, with the best nice value there is.
+    Nice(i32),
+    /// As any other program.
+    Normal,
+}
+
+impl std::fmt::Display for Scheduling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scheduling::Fifo => write!(f, "SCHED_FIFO 1"),
+            Scheduling::Nice(nice) => write!(f, "nice {nice}"),
+            Scheduling::Normal => write!(f, "normal"),
+        }
+    }
+}
+
+/// Gives the calling thread the best scheduling that is permitted: without it, each thread that is
+/// let go may take the CPU from the one that still has others to let go (64 busy threads on two
+/// CPUs: 32 ms instead of 0.35 ms). Children do not inherit it.
+pub fn raise_priority() -> Scheduling {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: `parameters` is valid for the call; 0 is the calling thread.
+    if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
+        return Scheduling::Fifo;
+    }
+    // SAFETY: plain number. Timers of this thread may be this many nanoseconds late (default
+    // 50 000; real-time threads have none).
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    for nice in [-20, -10, -5] {
+        // SAFETY: plain numbers; 0 is the calling thread (Linux: nice is a thread's).
+        if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } == 0 {
+            return Scheduling::Nice(nice);
+        }
+    }
+    Scheduling::Normal
+}

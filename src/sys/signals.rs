@@ -1,0 +1,126 @@
+//! Signals as input: blocked, and read where they are waited for.
+#![allow(unsafe_code)]
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::time::TimeSpec;
+
+/// What sprof was started with, to be given on to the program it launches. Rust's runtime sets
+/// SIGPIPE to be ignored before `main`, so it must be read before that.
+static SIGPIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+static SIGCHLD_IGNORED: AtomicBool = AtomicBool::new(false);
+
+// SAFETY: the C runtime calls the functions of this section once, before the Rust runtime starts;
+// `note_dispositions` needs nothing of either.
+#[unsafe(link_section = ".init_array")]
+#[used]
+static NOTE_DISPOSITIONS: extern "C" fn() = note_dispositions;
+
+extern "C" fn note_dispositions() {
+    SIGPIPE_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+    SIGCHLD_IGNORED.store(is_ignored(libc::SIGCHLD), Ordering::Relaxed);
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `action` is valid for the call, which only writes it.
+    let answer = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: all-zero bytes are a valid sigaction, so it is initialized in either case.
+    let action = unsafe { action.assume_init() };
+    answer == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Sets SIGPIPE and SIGCHLD to what sprof was started with. Async-signal-safe.
+pub(super) fn restore_dispositions() {
+    let restored = [
+        (libc::SIGPIPE, &SIGPIPE_IGNORED),
+        (libc::SIGCHLD, &SIGCHLD_IGNORED),
+    ];
+    for (signal, ignored) in restored {
+        let action = if ignored.load(Ordering::Relaxed) {
+            libc::SIG_IGN
+        } else {
+            libc::SIG_DFL
+        };
+        // SAFETY: neither disposition runs code of ours.
+        unsafe { libc::signal(signal, action) };
+    }
+}
+
+/// The signal by which traced threads report.
+pub fn child_signals() -> SigSet {
+    [Signal::SIGCHLD].into_iter().collect()
+}
+
+/// The signals that end a recording.
+pub fn stop_signals() -> SigSet {
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
+        .into_iter()
+        .collect()
+}
+
+/// Blocks signals in the calling thread and those it will start, to be read from
+/// [`signal_source`]; answers the mask before. An ignored SIGCHLD would report nothing, so it is
+/// set to its default, which does the same while it is blocked.
+///
+/// # Errors
+/// The system's.
+pub fn block(signals: &SigSet) -> Result<SigSet, Errno> {
+    // SAFETY: the default disposition runs no code of ours.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    signals.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK)
+}
+
+/// Something to wait on for blocked signals.
+///
+/// # Errors
+/// The system's.
+pub fn signal_source(signals: &SigSet) -> Result<SignalFd, Errno> {
+    SignalFd::with_flags(signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+}
+
+/// Wakes a thread that waits for input.
+#[derive(Debug)]
+pub struct Wake(EventFd);
+
+impl Wake {
+    /// A new one, not set.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new() -> Result<Wake, Errno> {
+        EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).map(Wake)
+    }
+
+    /// Wakes the one that waits; stays set.
+    pub fn set(&self) {
+        // A full counter is set already.
+        let _ = self.0.write(1);
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Waits until one of the sources has input or the time is over (`None`: no limit); answers which
+/// have. A signal handled elsewhere is no input.
+pub fn wait_for_input<const N: usize>(
+    sources: [BorrowedFd<'_>; N],
+    timeout: Option<Duration>,
+) -> [bool; N] {
+    let mut polled = sources.map(|source| PollFd::new(source, PollFlags::POLLIN));
+    let answer = ppoll(&mut polled, timeout.map(TimeSpec::from_duration), None);
+    let is_ready = |poll: PollFd<'_>| answer.is_ok() && poll.any().unwrap_or(false);
+    polled.map(is_ready)
+}
