@@ -1,0 +1,241 @@
+//! Ticks to columns.
+
+use std::collections::HashMap;
+
+use super::FormatError;
+use super::column::{
+    Columns, CpuForm, Head, Instant, LastFrame, SAMPLES_MAX, STACKS_MAX, stack_number, unseen,
+};
+use super::wire::{Wire, put_block, put_varint, zigzag};
+use crate::profile::{Frame, Nanos, Sample, StackId, StackTable, Tick};
+
+/// Gathers ticks for the next chunk, and knows what the chunks of this group told before.
+#[derive(Default)]
+pub(super) struct TickEncoder {
+    columns: Columns<Vec<u8>>,
+    /// Ticks and samples in the columns.
+    ticks: u64,
+    samples: u64,
+    /// No chunk of this group was made yet.
+    opens_group: bool,
+    /// Stacks of the table that the group told.
+    told: usize,
+    frames: HashMap<Frame, u64>,
+    last_frame: LastFrame,
+    last: Instant,
+    /// Each thread's last sample, by thread.
+    lanes: Vec<Sample>,
+}
+
+impl TickEncoder {
+    /// Forgets what was told: the next chunk begins a group.
+    pub(super) fn restart(&mut self) {
+        *self = TickEncoder {
+            opens_group: true,
+            ..TickEncoder::default()
+        };
+    }
+
+    /// Refuses what the format cannot hold, before anything of it is told.
+    pub(super) fn admit(tick: &Tick, table: &StackTable) -> Result<(), FormatError> {
+        if tick.samples.len() > SAMPLES_MAX {
+            return Err(FormatError::Refused("a tick of more than 262144 samples"));
+        }
+        if table.len() > STACKS_MAX {
+            return Err(FormatError::Refused("more than 4194304 stacks at once"));
+        }
+        if !tick.samples.is_sorted_by(|a, b| a.thread < b.thread) {
+            return Err(FormatError::Refused("samples out of the order of threads"));
+        }
+        let is_stranger = |id: StackId| id.index() >= table.len();
+        if tick
+            .samples
+            .iter()
+            .any(|s| s.stack.is_some_and(is_stranger))
+        {
+            return Err(FormatError::Refused("a stack that is not in the table"));
+        }
+        Ok(())
+    }
+
+    /// Tells stacks that are new, but no more than about `budget` bytes of them; answers whether
+    /// all are told.
+    pub(super) fn push_stacks(&mut self, table: &StackTable, budget: usize) -> bool {
+        let columns = &mut self.columns;
+        while self.told < table.len() {
+            if columns.callers.len() + columns.leaves.len() + columns.frames.len() >= budget {
+                return false;
+            }
+            let (caller, frame) = table.node(StackId(self.told as u32));
+            let distance = caller.map_or(0, |caller| (self.told - caller.index()) as u64);
+            put_varint(&mut columns.callers, distance);
+            let next = self.frames.len() as u64;
+            let number = *self.frames.entry(frame).or_insert_with(|| {
+                self.last_frame.put(frame, &mut columns.frames);
+                next
+            });
+            let leaf = if number == next { 0 } else { number + 1 };
+            put_varint(&mut columns.leaves, leaf);
+            self.told += 1;
+        }
+        true
+    }
+
+    /// Tells a tick whose stacks are told.
+    pub(super) fn push_tick(&mut self, tick: &Tick) {
+        let elapsed = Nanos(tick.time.0.wrapping_sub(self.last.time));
+        self.push_instant(tick);
+        self.push_threads(tick);
+        self.push_samples(tick, elapsed);
+        self.ticks += 1;
+        self.samples += tick.samples.len() as u64;
+    }
+
+    fn push_instant(&mut self, tick: &Tick) {
+        let to = &mut self.columns.instants;
+        let expected = self.last.index.wrapping_add(1);
+        put_varint(to, zigzag(tick.index.wrapping_sub(expected)));
+        put_varint(to, zigzag(tick.planned.0.wrapping_sub(self.last.planned)));
+        put_varint(to, zigzag(tick.time.0.wrapping_sub(tick.planned.0)));
+        tick.stop.put(to);
+        tick.skew.put(to);
+        tick.stops.put(to);
+        tick.perturbed.put(to);
+        self.last = Instant {
+            index: tick.index,
+            planned: tick.planned.0,
+            time: tick.time.0,
+        };
+    }
+
+    /// Tells which threads went and came, and fits the lanes to those of the tick.
+    fn push_threads(&mut self, tick: &Tick) {
+        let to = &mut self.columns.threads;
+        let same = self.lanes.len() == tick.samples.len()
+            && self
+                .lanes
+                .iter()
+                .zip(&tick.samples)
+                .all(|(lane, sample)| lane.thread == sample.thread);
+        if same {
+            to.extend_from_slice(&[0, 0]);
+            return;
+        }
+        let samples = &tick.samples;
+        let is_gone = |lane: &Sample| {
+            samples
+                .binary_search_by_key(&lane.thread, |s| s.thread)
+                .is_err()
+        };
+        let gone: Vec<u64> = (0..)
+            .zip(&self.lanes)
+            .filter_map(|(place, lane)| is_gone(lane).then_some(place))
+            .collect();
+        put_gaps(to, &gone);
+        let mut lanes = std::mem::take(&mut self.lanes).into_iter().peekable();
+        let mut came = Vec::new();
+        for sample in &tick.samples {
+            while lanes.next_if(|lane| lane.thread < sample.thread).is_some() {}
+            self.lanes.push(
+                lanes
+                    .next_if(|lane| lane.thread == sample.thread)
+                    .unwrap_or_else(|| {
+                        came.push(u64::from(sample.thread.0));
+                        unseen(sample.thread)
+                    }),
+            );
+        }
+        put_gaps(to, &came);
+    }
+
+    fn push_samples(&mut self, tick: &Tick, elapsed: Nanos) {
+        let mut in_change = false;
+        let mut run = 0;
+        for (lane, sample) in self.lanes.iter_mut().zip(&tick.samples) {
+            let changes = lane != sample;
+            if changes != in_change {
+                put_varint(&mut self.columns.runs, run);
+                (in_change, run) = (changes, 0);
+            }
+            run += 1;
+            if changes {
+                push_sample(&mut self.columns, lane, sample, elapsed);
+                *lane = *sample;
+            }
+        }
+        if run > 0 {
+            put_varint(&mut self.columns.runs, run);
+        }
+    }
+
+    /// Bytes gathered.
+    pub(super) fn len(&mut self) -> usize {
+        self.columns
+            .in_order()
+            .iter()
+            .map(|column| column.len())
+            .sum()
+    }
+
+    /// Moves what was gathered into a payload; answers `false` when there is nothing.
+    pub(super) fn take_payload(&mut self, to: &mut Vec<u8>) -> bool {
+        to.clear();
+        if self.len() == 0 {
+            return false;
+        }
+        std::mem::take(&mut self.opens_group).put(to);
+        put_varint(to, std::mem::take(&mut self.ticks));
+        put_varint(to, std::mem::take(&mut self.samples));
+        put_varint(to, self.last.time);
+        for column in self.columns.in_order() {
+            put_block(to, column);
+            column.clear();
+        }
+        true
+    }
+}
+
+fn push_sample(columns: &mut Columns<Vec<u8>>, lane: &Sample, sample: &Sample, elapsed: Nanos) {
+    let mut rest = 0;
+    let cpu = match sample.cpu {
+        None => CpuForm::Unknown,
+        cpu if cpu == lane.cpu => CpuForm::Same,
+        Some(Nanos(cpu)) => {
+            rest = zigzag(elapsed.0.wrapping_sub(cpu));
+            if rest < cpu {
+                CpuForm::OfElapsed
+            } else {
+                rest = cpu;
+                CpuForm::Plain
+            }
+        }
+    };
+    let head = Head {
+        state: sample.state,
+        carried: sample.carried,
+        cpu,
+        new_stack: sample.stack != lane.stack,
+        new_end: sample.end != lane.end,
+    };
+    head.put(&mut columns.heads);
+    if matches!(cpu, CpuForm::Plain | CpuForm::OfElapsed) {
+        put_varint(&mut columns.cpus, rest);
+    }
+    if head.new_stack {
+        let distance = stack_number(sample.stack).wrapping_sub(stack_number(lane.stack));
+        put_varint(&mut columns.stacks, zigzag(distance));
+    }
+    if head.new_end {
+        sample.end.put(&mut columns.ends);
+    }
+}
+
+/// Rising numbers: how many, then how many are left out before each.
+fn put_gaps(to: &mut Vec<u8>, rising: &[u64]) {
+    put_varint(to, rising.len() as u64);
+    let mut next = 0;
+    for number in rising {
+        put_varint(to, number - next);
+        next = number + 1;
+    }
+}
