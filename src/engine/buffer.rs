@@ -46,7 +46,7 @@ pub struct Snapshot {
     pub is_carried: bool,
     /// Its registers; `Err`: there is no stack, and why.
     pub registers: Result<Registers, StackEnd>,
-    /// Where its stack bytes lie in the buffer; the first is the one the stack pointer points at.
+    /// Where its stack bytes lie in the buffer, from [`Registers::stack_start`] on.
     pub stack: Range<usize>,
 }
 
@@ -69,7 +69,7 @@ impl TickBuffer {
         MemoryCopy {
             start: snapshot
                 .registers
-                .map_or(Address(0), |registers| registers.sp()),
+                .map_or(Address(0), |registers| registers.stack_start()),
             bytes: self.bytes.get(snapshot.stack.clone()).unwrap_or_default(),
         }
     }

@@ -25,6 +25,8 @@ pub enum TreeEvent {
         tid: Tid,
         /// When it began.
         start: Timestamp,
+        /// It began under sprof's eyes; else it was met alive.
+        is_new: bool,
     },
     /// A thread bears this name.
     Name {

@@ -25,6 +25,13 @@ impl Registers {
         Address(self.general[Self::SP])
     }
 
+    /// The lowest address of its stack that can hold live bytes: 128 below the stack pointer, the
+    /// *red zone* (System V ABI, AMD64 supplement, 3.2.2). At a return instruction, unwind
+    /// information may still name a slot there.
+    pub fn stack_start(&self) -> Address {
+        Address(self.general[Self::SP].saturating_sub(128))
+    }
+
     /// The frame pointer register, whatever it holds.
     pub fn bp(&self) -> u64 {
         self.general[Self::BP]

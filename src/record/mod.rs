@@ -1,1 +1,23 @@
-//! The clock, the loop, the tree and the writer.
+//! The clock, the loop, the tree and the writer: one run of `sprof record`.
+//!
+//! Two threads work beside the caller's: the *tracer*, which owns the engine and does nothing but
+//! stop, copy, resume and serve; and the *unwinder*, which turns snapshots into samples and writes
+//! them. Between them runs one stream of messages, in the order of time.
+
+mod clock;
+mod config;
+mod launch;
+mod modules;
+mod names;
+mod run;
+mod samples;
+mod space;
+mod tracer;
+mod tree;
+
+pub use config::{Config, Observer, Progress, RecordError, Summary, Target};
+pub use names::symbolize_recording;
+pub use run::{dump, record};
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,9 @@
 //! Where `nix` has the call, callers use `nix` through here or directly; what stands here is what
 //! it has not, or what it decodes too narrowly (stops by real-time signals).
 
+mod limits;
 mod mmap;
+mod pidfd;
 mod ptrace;
 mod sched;
 mod signals;
@@ -12,12 +14,14 @@ mod thread_group;
 mod vm;
 mod wait;
 
+pub use limits::raise_file_limit;
 pub use mmap::MappedFile;
 pub use nix::errno::Errno;
+pub use pidfd::open_pidfd;
 pub use ptrace::{RawRegisters, event_message, interrupt, listen, registers, resume, seize};
 pub use sched::{Scheduling, raise_priority};
 pub use signals::{Wake, block, child_signals, signal_source, stop_signals, wait_for_input};
 pub use spawn::{Gated, GatedError, spawn_gated};
 pub use thread_group::is_thread_of;
 pub use vm::{RemoteRange, read_memory, read_ranges};
-pub use wait::{GroupStop, Stop, wait_any, wait_for, wait_for_end};
+pub use wait::{GroupStop, Stop, reap, wait_any, wait_for};

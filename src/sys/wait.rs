@@ -93,23 +93,10 @@ impl ExitStatus {
     }
 }
 
-/// Waits until the child process `pid` has ended; blocks. Stops are not reported.
-///
-/// # Errors
-/// `ECHILD`: not our child, or its end was reported before; `EINTR` is never answered.
-pub fn wait_for_end(pid: Pid) -> Result<ExitStatus, Errno> {
-    loop {
-        let mut status: libc::c_int = 0;
-        // SAFETY: as in `wait`.
-        let answer = unsafe { libc::waitpid(pid.0, &raw mut status, libc::__WALL) };
-        match Errno::result(answer) {
-            Ok(_) => {
-                if let Stop::Ended(status) = decode(status) {
-                    return Ok(status);
-                }
-            }
-            Err(Errno::EINTR) => {}
-            Err(errno) => return Err(errno),
-        }
+/// How a child process that has ended did so; `None`: it runs, or its end was asked for before.
+pub fn reap(pid: Pid) -> Option<ExitStatus> {
+    match wait_for(Tid(pid.0)) {
+        Ok(Some(Stop::Ended(status))) => Some(status),
+        _ => None,
     }
 }

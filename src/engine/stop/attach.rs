@@ -31,7 +31,12 @@ impl StopEngine {
             start,
             is_gated: true,
         });
-        report(TreeEvent::Thread { pid, tid, start });
+        report(TreeEvent::Thread {
+            pid,
+            tid,
+            start,
+            is_new: true,
+        });
         Ok(())
     }
 
@@ -117,7 +122,12 @@ impl StopEngine {
                     process::start_time(stat.start_ticks, clocks)
                 });
                 self.add(pid, tid, Phase::Free);
-                report(TreeEvent::Thread { pid, tid, start });
+                report(TreeEvent::Thread {
+                    pid,
+                    tid,
+                    start,
+                    is_new: false,
+                });
             }
             if !is_new {
                 return if is_reported { Ok(()) } else { Err(refusal) };

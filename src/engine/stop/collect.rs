@@ -20,8 +20,11 @@ pub(super) struct Held {
     pub(super) range: Option<usize>,
 }
 
-/// How long the tree is held for threads that do not stop.
-const PATIENCE: Nanos = Nanos(1_000_000);
+/// How long the tree is held for threads that do not stop, at least and at most. On a busy machine
+/// a thread that is ready to run must get a CPU before it can run into its stop.
+const PATIENCE: (Nanos, Nanos) = (Nanos(1_000_000), Nanos(5_000_000));
+/// One part in so many of the time that passes may be spent on being patient.
+const PATIENCE_SHARE: u64 = 20;
 /// How long the tracer asks again and again before it gives up its CPU: on it, a thread may wait
 /// that has yet to run into its stop.
 const SPIN: Nanos = Nanos(150_000);
@@ -29,9 +32,22 @@ const SPIN: Nanos = Nanos(150_000);
 const NAP: Duration = Duration::from_micros(100);
 
 impl StopEngine {
+    /// How long this tick may hold the target: what ticks before it have saved of their share.
+    pub(super) fn patience(&mut self, begin: Timestamp) -> Nanos {
+        let passed = begin.since(self.last_begin).0 / PATIENCE_SHARE;
+        self.last_begin = begin;
+        self.saved = Nanos((self.saved.0 + passed).min(PATIENCE.1.0));
+        self.saved.max(PATIENCE.0)
+    }
+
+    /// Takes note of how long the target was held.
+    pub(super) fn spend(&mut self, held: Nanos) {
+        self.saved = Nanos(self.saved.0.saturating_sub(held.0));
+    }
+
     /// Moves the threads of `self.waiting` to `self.held` as they stop. Those that have not
     /// stopped in time stay behind.
-    pub(super) fn collect(&mut self, begin: Timestamp) {
+    pub(super) fn collect(&mut self, begin: Timestamp, patience: Nanos) {
         loop {
             let before = self.waiting.len();
             self.collect_round();
@@ -39,7 +55,7 @@ impl StopEngine {
                 return;
             }
             let waited = process::now().since(begin);
-            if waited > PATIENCE {
+            if waited > patience {
                 return;
             }
             if waited > SPIN && self.waiting.len() == before {

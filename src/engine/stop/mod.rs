@@ -19,7 +19,7 @@ use nix::sys::signalfd::SignalFd;
 
 use super::{Engine, Served, TickBuffer, TreeEvent};
 use crate::process;
-use crate::profile::{Pid, Tid, Timestamp};
+use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Wake};
 use collect::Held;
 use tracee::Tracee;
@@ -34,6 +34,9 @@ pub struct StopEngine {
     reports: SignalFd,
     /// Whose name is read next; all are read once a second.
     next_name: usize,
+    last_begin: Timestamp,
+    /// Hold time not used by earlier ticks.
+    saved: Nanos,
     // Kept from tick to tick for their memory.
     waiting: Vec<usize>,
     held: Vec<Held>,
@@ -53,6 +56,8 @@ impl StopEngine {
             processes: HashMap::new(),
             reports: sys::signal_source(&sys::child_signals())?,
             next_name: 0,
+            last_begin: process::now(),
+            saved: Nanos(0),
             waiting: Vec::new(),
             held: Vec::new(),
             ranges: Vec::new(),
@@ -101,6 +106,8 @@ impl Engine for StopEngine {
     }
 
     fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
+        let passed = process::now().since(self.last_begin);
         self.take_tick(buffer, report);
+        self.read_some_names(passed, report);
     }
 }

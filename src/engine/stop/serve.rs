@@ -83,6 +83,7 @@ impl StopEngine {
                 pid,
                 tid: child,
                 start,
+                is_new: true,
             });
         } else {
             self.add_process(Pid(child.0), Some(pid), report);
@@ -102,6 +103,7 @@ impl StopEngine {
             pid,
             tid: Tid(pid.0),
             start,
+            is_new: true,
         });
     }
 
@@ -121,6 +123,7 @@ impl StopEngine {
                 pid,
                 tid,
                 start: process::now(),
+                is_new: true,
             });
         }
     }
@@ -146,6 +149,7 @@ impl StopEngine {
                 pid,
                 tid: first,
                 start: time,
+                is_new: true,
             });
         }
         tracee.phase = Phase::Free;

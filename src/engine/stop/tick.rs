@@ -25,11 +25,13 @@ impl StopEngine {
         // Threads on a CPU stop within microseconds of their interrupt, the others stood still
         // before: the middle of the interrupts is nearest to all of them.
         buffer.time = begin + Nanos(process::now().since(begin).0 / 2);
-        self.collect(begin);
+        let patience = self.patience(begin);
+        self.collect(begin, patience);
         buffer.skew = process::now().since(begin);
         self.copy(buffer);
         self.resume_all();
         buffer.stop = process::now().since(begin);
+        self.spend(buffer.stop);
 
         self.snapshot_held(buffer);
         self.snapshot_others(buffer);
@@ -91,11 +93,11 @@ impl StopEngine {
                 held.cpu_total = tracee.schedstat.as_ref().and_then(cpu_time);
             }
             if raw.is_64_bit {
-                let sp = raw.registers.sp();
-                let bytes = buffer.reserve_bytes(tracee.stack_bytes(sp));
+                let address = raw.registers.stack_start();
+                let bytes = buffer.reserve_bytes(tracee.stack_bytes(address));
                 held.range = Some(self.ranges.len());
                 self.ranges.push(RemoteRange {
-                    address: sp,
+                    address,
                     at: bytes.start,
                     len: bytes.len(),
                 });
@@ -213,9 +215,9 @@ impl StopEngine {
         self.serve_exiting(report);
     }
 
-    /// Reads as many names as make a full turn each second at this interval.
-    pub fn read_some_names(&mut self, interval: Nanos, report: &mut dyn FnMut(TreeEvent)) {
-        let share = self.tracees.len() as u64 * interval.0.min(1_000_000_000) / 1_000_000_000;
+    /// Reads as many names as make a full turn each second, when this much of it has passed.
+    pub(super) fn read_some_names(&mut self, passed: Nanos, report: &mut dyn FnMut(TreeEvent)) {
+        let share = self.tracees.len() as u64 * passed.0.min(1_000_000_000) / 1_000_000_000;
         for _ in 0..=share {
             self.next_name += 1;
             if self.next_name >= self.tracees.len() {

@@ -60,11 +60,11 @@ const FIRST_COPY: u64 = 64 << 10;
 const MAX_COPY: u64 = 16 << 20;
 
 impl Tracee {
-    /// Bytes to copy, from the stack pointer on.
-    pub(super) fn stack_bytes(&self, sp: Address) -> usize {
+    /// Bytes of its stack to copy, from `start` on.
+    pub(super) fn stack_bytes(&self, start: Address) -> usize {
         let live = match self.stack_end {
-            Some(end) if end > sp && end.0 - sp.0 <= MAX_COPY => end.0 - sp.0,
-            Some(end) if end > sp && end.0 - sp.0 <= 64 * MAX_COPY => MAX_COPY,
+            Some(end) if end > start && end.0 - start.0 <= MAX_COPY => end.0 - start.0,
+            Some(end) if end > start && end.0 - start.0 <= 64 * MAX_COPY => MAX_COPY,
             _ => FIRST_COPY,
         };
         live as usize
@@ -138,9 +138,9 @@ impl StopEngine {
     pub(super) fn keep_stack(&mut self, index: usize) {
         let tracee = &mut self.tracees[index];
         tracee.kept = sys::registers(tracee.tid).ok().map(|raw| {
-            let sp = raw.registers.sp();
-            let mut stack = vec![0; tracee.stack_bytes(sp)];
-            let got = sys::read_memory(tracee.tid, sp, &mut stack);
+            let start = raw.registers.stack_start();
+            let mut stack = vec![0; tracee.stack_bytes(start)];
+            let got = sys::read_memory(tracee.tid, start, &mut stack);
             stack.truncate(got);
             Box::new(Kept {
                 registers: raw.registers,

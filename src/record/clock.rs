@@ -1,0 +1,67 @@
+//! When ticks are due.
+
+use crate::profile::{Nanos, Timestamp};
+
+/// Plans ticks on a grid with a jitter of up to a quarter of the interval to either side: the mean
+/// is kept, and a target that does something periodic is not always met at the same point.
+#[derive(Debug)]
+pub(super) struct Clock {
+    start: Timestamp,
+    interval: Nanos,
+    next: u64,
+    seed: u64,
+}
+
+/// A tick that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) index: u64,
+    pub(super) planned: Timestamp,
+    /// Ticks before it that are too late to be taken.
+    pub(super) skipped: u64,
+}
+
+impl Clock {
+    /// A grid whose tick 0 is one interval after `start`.
+    pub(super) fn new(start: Timestamp, interval: Nanos, seed: u64) -> Clock {
+        Clock {
+            start: start + interval,
+            interval: Nanos(interval.0.max(1)),
+            next: 0,
+            seed,
+        }
+    }
+
+    /// The next tick. One that is later than half an interval is skipped, not replayed: the ticks
+    /// that are taken stay even.
+    pub(super) fn next(&mut self, now: Timestamp) -> Due {
+        let late = now.since(self.start + Nanos(self.interval.0 / 2 + 1));
+        let first_in_time = late.0 / self.interval.0;
+        let mut index = self.next.max(first_in_time);
+        while self.planned(index) + Nanos(self.interval.0 / 2) < now {
+            index += 1;
+        }
+        let skipped = index - self.next;
+        self.next = index + 1;
+        Due {
+            index,
+            planned: self.planned(index),
+            skipped,
+        }
+    }
+
+    fn planned(&self, index: u64) -> Timestamp {
+        let quarter = self.interval.0 / 4;
+        let jitter = scramble(self.seed.wrapping_add(index)) % (2 * quarter + 1);
+        self.start + Nanos(index.saturating_mul(self.interval.0)) + Nanos(jitter) - Nanos(quarter)
+    }
+}
+
+/// The finalizer of `SplitMix64` (Steele, Lea, Flood: Fast splittable pseudorandom number
+/// generators, 2014): neighbours become independent.
+fn scramble(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,147 @@
+//! What to record, what came of it, and why it could not be.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::engine::AttachError;
+use crate::format::FormatError;
+use crate::profile::{ExitStatus, Nanos, Pid};
+use crate::sys::Errno;
+
+/// What to record, and how.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Whom.
+    pub target: Target,
+    /// Wanted mean time between two ticks.
+    pub interval: Nanos,
+    /// For how long; `None`: until the target or someone ends it.
+    pub duration: Option<Duration>,
+    /// The file; `None`: a new one in the working folder, named after the target.
+    pub output: Option<PathBuf>,
+    /// Whether to look up names at the end.
+    pub symbolize: bool,
+}
+
+/// Whom to record, with all that is below.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A new process: program and arguments.
+    Launch(Vec<OsString>),
+    /// Running processes.
+    Attach(Vec<Pid>),
+}
+
+/// Is told how the recording goes.
+pub trait Observer {
+    /// Called some times a second, and when something changes.
+    fn progress(&mut self, progress: Progress<'_>);
+}
+
+/// How the recording goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// Recording, for this long.
+    Recording(Duration),
+    /// Looking up names.
+    Symbolizing {
+        /// Addresses done.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
+    /// All is saved; the command runs on.
+    Waiting {
+        /// The command's pid.
+        pid: Pid,
+        /// The recording.
+        output: &'a std::path::Path,
+    },
+}
+
+/// What a recording holds.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The recording.
+    pub output: PathBuf,
+    /// How the launched command ended; `None`: attached, or the command still runs.
+    pub exit: Option<ExitStatus>,
+    /// The signal that made sprof leave a command that still runs.
+    pub left_by_signal: Option<i32>,
+    /// Ticks in the file.
+    pub ticks: u64,
+    /// Ticks that were due and are not in the file.
+    pub ticks_missed: u64,
+    /// Samples in the file.
+    pub samples: u64,
+    /// Process lives.
+    pub processes: u64,
+    /// Thread lives.
+    pub threads: u64,
+    /// Stops that hit a system call which answers them with `EINTR`.
+    pub perturbed: u64,
+    /// All stops of the target, summed.
+    pub stop_total: Nanos,
+    /// The longest.
+    pub stop_max: Nanos,
+    /// Bytes written.
+    pub bytes: u64,
+    /// From the first tick to the last.
+    pub duration: Nanos,
+    /// Processes of the tree that could not be recorded, and why.
+    pub not_traceable: Vec<String>,
+    /// Looking up names was given up.
+    pub symbolizing_stopped: bool,
+}
+
+/// Why nothing, or not all, was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// There is no such program.
+    #[error("cannot run {0}: no such program")]
+    ProgramNotFound(String),
+    /// It is there and cannot be run.
+    #[error("cannot run {program}: {why}")]
+    CannotExecute {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        why: Errno,
+    },
+    /// The target may not be traced.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    /// The output file could not be made.
+    #[error("cannot create {}: {error}", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The output file could not be written to the end. What was written before is readable.
+    #[error("cannot write {}: {error}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: FormatError,
+    },
+    /// The system has no more of something that sprof needs.
+    #[error("cannot {what}: {why}")]
+    System {
+        /// What sprof wanted to do.
+        what: &'static str,
+        /// The reason.
+        why: Errno,
+    },
+}
+
+impl RecordError {
+    /// A system call that failed, told by what it was for.
+    pub(super) fn system(what: &'static str) -> impl FnOnce(Errno) -> RecordError {
+        move |why| RecordError::System { what, why }
+    }
+}

@@ -1,0 +1,333 @@
+//! One run, from the first thread started to the last name written.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::SigSet;
+use nix::sys::signalfd::SignalFd;
+
+use super::config::{Config, Observer, Progress, RecordError, Summary, Target};
+use super::launch::{Prepared, Whom, failed};
+use super::names::find_names;
+use super::samples::{Counts, ModuleAddresses, Recorder};
+use super::tracer::{self, Message, Plan, StopFlag, TracerError};
+use crate::engine::{Engine, TickBuffer};
+use crate::format::{FormatError, Writer};
+use crate::process;
+use crate::profile::{Event, ExitStatus, Nanos, Pid, Timestamp};
+use crate::sys::{self, Scheduling, Wake};
+
+/// Records, until the target has ended, the time is over or a signal asks for the end.
+///
+/// Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD in the calling thread, which must be the only one:
+/// the launched command gets the mask that was there before.
+///
+/// # Errors
+/// See [`RecordError`]. Once the command runs, errors are answered after it has ended.
+pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, RecordError> {
+    let blocked: SigSet = sys::stop_signals()
+        .iter()
+        .chain(sys::child_signals().iter())
+        .collect();
+    let mask = sys::block(&blocked).map_err(RecordError::system("block signals"))?;
+    let signals =
+        sys::signal_source(&sys::stop_signals()).map_err(RecordError::system("watch signals"))?;
+    let mut prepared = Prepared::new(&config.target, &mask)?;
+    sys::raise_file_limit();
+    let (output, file) = prepared.create_output(config.output.as_deref())?;
+    let started = Running::start(config, &prepared, file).and_then(|running| {
+        // From here on the tracer serves the child's stops.
+        match (prepared.gated.take(), &config.target) {
+            (Some(gated), Target::Launch(command)) => match gated.open() {
+                Ok(()) => Ok(running),
+                Err(why) => {
+                    running.stop.set();
+                    let _ = running.join();
+                    Err(failed(command, &why))
+                }
+            },
+            _ => Ok(running),
+        }
+    });
+    let mut running = match started {
+        Ok(running) => running,
+        Err(error) => {
+            // Nothing was recorded: the file is ours, and empty of ticks.
+            let _ = std::fs::remove_file(&output);
+            return Err(error);
+        }
+    };
+    running.child = matches!(prepared.whom, Whom::Gated(_)).then(|| prepared.roots[0]);
+    running.finish(config, output, &signals, observer)
+}
+
+/// The threads of a recording at work.
+struct Running {
+    stop: Arc<StopFlag>,
+    done: Arc<Wake>,
+    tracer: JoinHandle<()>,
+    unwinder: JoinHandle<(Recorder<File>, Result<(), FormatError>)>,
+    child: Option<Pid>,
+}
+
+impl Running {
+    fn start(config: &Config, prepared: &Prepared, file: File) -> Result<Running, RecordError> {
+        let stop =
+            Arc::new(StopFlag::new().map_err(RecordError::system("make an event descriptor"))?);
+        let done = Arc::new(Wake::new().map_err(RecordError::system("make an event descriptor"))?);
+        let (messages, received) = channel();
+        let (give_back, returned) = channel();
+        let plan = Plan {
+            interval: config.interval,
+            duration: config
+                .duration
+                .map(|duration| Nanos(duration.as_nanos() as u64)),
+            whom: prepared.whom.clone(),
+            stop: Arc::clone(&stop),
+        };
+        let (tracer, scheduling) = start_tracer(plan, messages, returned)?;
+        let session = prepared.session(config.interval, scheduling.to_string());
+        let writer = Writer::new(file, &session).map_err(|error| RecordError::Write {
+            path: config.output.clone().unwrap_or_default(),
+            error,
+        })?;
+        let unwinder = start_unwinder(writer, received, give_back, &stop, &done);
+        Ok(Running {
+            stop,
+            done,
+            tracer,
+            unwinder,
+            child: None,
+        })
+    }
+
+    fn join(self) -> (Recorder<File>, Result<(), FormatError>) {
+        // A panic of ours must not be taken for the end of the recording.
+        let joined = self.tracer.join().and_then(|()| self.unwinder.join());
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Waits for the end of the recording, names what was seen, waits for the command.
+    fn finish(
+        self,
+        config: &Config,
+        output: PathBuf,
+        signals: &SignalFd,
+        observer: &mut dyn Observer,
+    ) -> Result<Summary, RecordError> {
+        let begun = Instant::now();
+        loop {
+            observer.progress(Progress::Recording(begun.elapsed()));
+            let sources = [self.done.as_fd(), signals.as_fd()];
+            let [is_done, is_signal] =
+                sys::wait_for_input(sources, Some(Duration::from_millis(200)));
+            if is_signal && signals.read_signal().is_ok_and(|signal| signal.is_some()) {
+                self.stop.set();
+            }
+            if is_done {
+                break;
+            }
+        }
+        let child = self.child;
+        let (recorder, recorded) = self.join();
+        let (processes, threads) = recorder.lives();
+        let (mut writer, counts, addresses) = recorder.into_parts();
+        let mut summary = summarize(&counts, child);
+        (summary.processes, summary.threads) = (processes, threads);
+        let named = recorded.and_then(|()| {
+            let addresses = if config.symbolize {
+                addresses
+            } else {
+                Vec::new()
+            };
+            let go_on = |done, total| {
+                observer.progress(Progress::Symbolizing { done, total });
+                !signals.read_signal().is_ok_and(|signal| signal.is_some())
+            };
+            summary.symbolizing_stopped = !write_names(&mut writer, addresses, go_on)?;
+            summary.bytes = writer.bytes_written();
+            writer.finish(process::read_clocks()).map(drop)
+        });
+        if let (Some(pid), None) = (child, summary.exit) {
+            observer.progress(Progress::Waiting {
+                pid,
+                output: &output,
+            });
+            (summary.exit, summary.left_by_signal) = wait_for_command(pid, signals);
+        }
+        named.map_err(|error| RecordError::Write {
+            path: output.clone(),
+            error,
+        })?;
+        summary.output = output;
+        Ok(summary)
+    }
+}
+
+type Tracer = (JoinHandle<()>, Scheduling);
+
+/// Starts the tracer; comes back when the target is traced, or refuses.
+fn start_tracer(
+    plan: Plan,
+    messages: Sender<Message>,
+    returned: Receiver<Box<TickBuffer>>,
+) -> Result<Tracer, RecordError> {
+    let (ready, begun) = channel();
+    let handle = std::thread::spawn(move || match tracer::begin(&plan.whom, &messages) {
+        Ok((mut engine, scheduling)) => {
+            let _ = ready.send(Ok(scheduling));
+            tracer::run(&plan, &mut engine, &messages, &returned);
+        }
+        Err(error) => drop(ready.send(Err(error))),
+    });
+    match begun.recv() {
+        Ok(Ok(scheduling)) => Ok((handle, scheduling)),
+        Ok(Err(TracerError::Attach(error))) => Err(error.into()),
+        Ok(Err(TracerError::System(why))) => Err(RecordError::System {
+            what: "watch the target",
+            why,
+        }),
+        Err(_) => match handle.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => Err(RecordError::System {
+                what: "trace",
+                why: sys::Errno::UnknownErrno,
+            }),
+        },
+    }
+}
+
+fn start_unwinder(
+    writer: Writer<File>,
+    messages: Receiver<Message>,
+    give_back: Sender<Box<TickBuffer>>,
+    stop: &Arc<StopFlag>,
+    done: &Arc<Wake>,
+) -> JoinHandle<(Recorder<File>, Result<(), FormatError>)> {
+    let (stop, done) = (Arc::clone(stop), Arc::clone(done));
+    std::thread::spawn(move || {
+        let mut recorder = Recorder::new(writer);
+        let recorded = recorder.run(&messages, &give_back);
+        // After a failed write there is nothing to stop the target for.
+        stop.set();
+        done.set();
+        (recorder, recorded)
+    })
+}
+
+/// Appends names; answers whether all were looked up.
+fn write_names<W: Write>(
+    writer: &mut Writer<W>,
+    addresses: Vec<ModuleAddresses>,
+    go_on: impl FnMut(u64, u64) -> bool,
+) -> Result<bool, FormatError> {
+    let mut written = writer.flush();
+    let is_whole = find_names(
+        addresses,
+        |(module, names)| {
+            for (offset, found) in names {
+                let symbol = Event::Symbol {
+                    module,
+                    offset,
+                    found,
+                };
+                if written.is_ok() {
+                    written = writer.event(&symbol);
+                }
+            }
+        },
+        go_on,
+    );
+    written.map(|()| is_whole)
+}
+
+fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
+    let exit = |pid| {
+        counts
+            .exits
+            .iter()
+            .find(|(ended, _)| *ended == pid)
+            .map(|(_, exit)| *exit)
+    };
+    Summary {
+        exit: child.and_then(exit),
+        ticks: counts.ticks,
+        ticks_missed: counts.ticks_missed,
+        samples: counts.samples,
+        perturbed: counts.perturbed,
+        stop_total: counts.stop_total,
+        stop_max: counts.stop_max,
+        duration: counts.last.since(counts.first.unwrap_or(counts.last)),
+        not_traceable: counts.not_traceable.clone(),
+        ..Summary::default()
+    }
+}
+
+/// Waits until the command has ended, or a signal asks to leave it.
+fn wait_for_command(pid: Pid, signals: &SignalFd) -> (Option<ExitStatus>, Option<i32>) {
+    let Ok(ended) = sys::open_pidfd(pid) else {
+        return (sys::reap(pid), None);
+    };
+    loop {
+        let [is_ended, _] = sys::wait_for_input([ended.as_fd(), signals.as_fd()], None);
+        if is_ended {
+            return (sys::reap(pid), None);
+        }
+        if let Ok(Some(signal)) = signals.read_signal() {
+            return (None, Some(signal.ssi_signo as i32));
+        }
+    }
+}
+
+/// All stacks of running processes and what is below them, once: a recording of one tick, as the
+/// bytes of its file.
+///
+/// # Errors
+/// As [`record`].
+pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
+    let mask = sys::block(&sys::child_signals()).map_err(RecordError::system("block signals"))?;
+    let prepared = Prepared::new(&Target::Attach(pids.to_vec()), &mask)?;
+    let (messages, received) = channel();
+    let whom = prepared.whom.clone();
+    // On a thread of its own: when it ends, the target is let go.
+    let taken = std::thread::spawn(move || {
+        let (mut engine, scheduling) = tracer::begin(&whom, &messages)?;
+        let mut report = |event| drop(messages.send(Message::Tree(event)));
+        let wake = Wake::new().map_err(TracerError::System)?;
+        // Threads that were stopped already say so first.
+        engine.serve(Timestamp(0), &wake, &mut report);
+        let mut buffer = Box::<TickBuffer>::default();
+        buffer.planned = process::now();
+        engine.tick(&mut buffer, &mut report);
+        let _ = messages.send(Message::Tick(buffer));
+        Ok(scheduling)
+    });
+    let scheduling = match taken.join() {
+        Ok(Ok(scheduling)) => scheduling,
+        Ok(Err(TracerError::Attach(error))) => return Err(error.into()),
+        Ok(Err(TracerError::System(why))) => {
+            return Err(RecordError::System {
+                what: "watch the target",
+                why,
+            });
+        }
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    let session = prepared.session(Nanos(1), scheduling.to_string());
+    let (give_back, _returned) = channel();
+    let written = Writer::new(Vec::new(), &session).and_then(|writer| {
+        let mut recorder = Recorder::new(writer);
+        recorder.run(&received, &give_back)?;
+        let (mut writer, _, addresses) = recorder.into_parts();
+        write_names(&mut writer, addresses, |_, _| true)?;
+        writer.finish(process::read_clocks())
+    });
+    let path = Path::new("memory").to_path_buf();
+    written.map_err(|error| RecordError::Write { path, error })
+}

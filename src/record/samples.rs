@@ -1,0 +1,290 @@
+//! The unwinder thread: snapshots become samples, and are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use super::space::Spaces;
+use super::tracer::Message;
+use super::tree::Tree;
+use crate::engine::{Snapshot, TickBuffer, TreeEvent};
+use crate::format::{FormatError, Writer};
+use crate::module::ObjectFile;
+use crate::profile::{
+    Address, Event, ExitStatus, Frame, Loss, LossKind, LossSubject, ModuleId, ModuleOffset, Nanos,
+    Pid, RunState, Sample, StackEnd, SymbolReason, Tick, Timestamp,
+};
+use crate::unwind::Unwinder;
+
+/// Turns the stream of the tracer into a recording.
+pub(super) struct Recorder<W> {
+    pub(super) writer: Writer<W>,
+    tree: Tree,
+    spaces: Spaces,
+    unwinder: Unwinder,
+    /// Every address that a frame stands at.
+    addresses: BTreeMap<ModuleId, BTreeSet<ModuleOffset>>,
+    /// Frames of the stack at hand.
+    frames: Vec<Frame>,
+    pub(super) counts: Counts,
+}
+
+/// What has been recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) ticks: u64,
+    pub(super) ticks_missed: u64,
+    pub(super) samples: u64,
+    pub(super) perturbed: u64,
+    pub(super) stop_total: Nanos,
+    pub(super) stop_max: Nanos,
+    pub(super) first: Option<Timestamp>,
+    pub(super) last: Timestamp,
+    pub(super) not_traceable: Vec<String>,
+    /// How processes ended, by the pids asked for.
+    pub(super) exits: Vec<(Pid, ExitStatus)>,
+}
+
+/// Addresses of one module that want names.
+pub(super) struct ModuleAddresses {
+    pub(super) module: ModuleId,
+    pub(super) file: Result<Arc<ObjectFile>, SymbolReason>,
+    pub(super) offsets: Vec<ModuleOffset>,
+}
+
+impl<W: Write> Recorder<W> {
+    pub(super) fn new(writer: Writer<W>) -> Recorder<W> {
+        Recorder {
+            writer,
+            tree: Tree::default(),
+            spaces: Spaces::default(),
+            unwinder: Unwinder::new(),
+            addresses: BTreeMap::new(),
+            frames: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Records all messages until the tracer has ended; buffers go back to it.
+    pub(super) fn run(
+        &mut self,
+        messages: &Receiver<Message>,
+        returned: &Sender<Box<TickBuffer>>,
+    ) -> Result<(), FormatError> {
+        for message in messages {
+            match message {
+                Message::Tree(event) => self.tree_event(event)?,
+                Message::Tick(mut buffer) => {
+                    self.tick(&mut buffer)?;
+                    // The tracer may have ended.
+                    let _ = returned.send(buffer);
+                }
+                Message::Skipped {
+                    before,
+                    count,
+                    time,
+                } => {
+                    self.missed(LossKind::TickSkipped, before, count, time)?;
+                }
+                Message::Dropped { index, time } => {
+                    self.missed(LossKind::TickDropped, index, 1, time)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn missed(
+        &mut self,
+        kind: LossKind,
+        tick: u64,
+        count: u64,
+        time: Timestamp,
+    ) -> Result<(), FormatError> {
+        self.counts.ticks_missed += count;
+        let (subject, detail) = (LossSubject::Session, String::new());
+        let loss = Loss {
+            time,
+            tick: Some(tick),
+            kind,
+            subject,
+            count,
+            detail,
+        };
+        self.writer.event(&Event::Loss(loss))
+    }
+
+    fn tree_event(&mut self, event: TreeEvent) -> Result<(), FormatError> {
+        let time = match &event {
+            TreeEvent::Process { .. } => crate::process::now(),
+            TreeEvent::Exec { time, .. } => *time,
+            _ => Timestamp(0),
+        };
+        match &event {
+            TreeEvent::ProcessEnd {
+                pid,
+                status: Some(status),
+                ..
+            } => {
+                self.counts.exits.push((*pid, *status));
+            }
+            TreeEvent::NotTraceable { pid, why, .. } => {
+                self.counts
+                    .not_traceable
+                    .push(format!("process {pid}: {why}"));
+            }
+            _ => {}
+        }
+        let (events, change) = self.tree.take(event);
+        for event in &events {
+            self.writer.event(event)?;
+        }
+        let changed = change.map(|change| self.spaces.change(change, time));
+        changed
+            .iter()
+            .flatten()
+            .try_for_each(|event| self.writer.event(event))
+    }
+
+    /// Records one tick, and leaves in the buffer what the engine can use for the next.
+    pub(super) fn tick(&mut self, buffer: &mut TickBuffer) -> Result<(), FormatError> {
+        let mut samples = Vec::with_capacity(buffer.snapshots.len());
+        let mut stack_ends = Vec::new();
+        for snapshot in &buffer.snapshots {
+            let end = self.unwind(buffer, snapshot)?;
+            if let Some(sample) = self.sample(snapshot, end, &mut stack_ends) {
+                samples.push(sample);
+            }
+        }
+        buffer.stack_ends.extend(stack_ends);
+        samples.sort_unstable_by_key(|sample| sample.thread);
+        self.count(buffer, samples.len());
+        self.writer.tick(&Tick {
+            index: buffer.index,
+            time: buffer.time,
+            planned: buffer.planned,
+            stop: buffer.stop,
+            skew: buffer.skew,
+            stops: buffer.stops,
+            perturbed: buffer.perturbed,
+            samples,
+        })
+    }
+
+    /// Unwinds a snapshot into `self.frames`; looks at its process's maps again when it does not
+    /// fit them.
+    fn unwind(
+        &mut self,
+        buffer: &TickBuffer,
+        snapshot: &Snapshot,
+    ) -> Result<StackEnd, FormatError> {
+        self.frames.clear();
+        let pid = snapshot.pid;
+        let registers = match &snapshot.registers {
+            Ok(registers) => registers,
+            Err(end) => return Ok(*end),
+        };
+        let stack = [buffer.stack(snapshot)];
+        let mut end = StackEnd::Unmapped;
+        if let Some(space) = self.spaces.get(pid) {
+            end = self
+                .unwinder
+                .unwind(&space.code, registers, &stack, &mut self.frames)
+                .end;
+        }
+        let is_unfit = !matches!(end, StackEnd::Root | StackEnd::NotCopied(_));
+        let Some(events) = self.spaces.look_again(pid, buffer.time, is_unfit) else {
+            return Ok(end);
+        };
+        events
+            .iter()
+            .try_for_each(|event| self.writer.event(event))?;
+        if is_unfit && !events.is_empty() {
+            if let Some(space) = self.spaces.get(pid) {
+                self.frames.clear();
+                end = self
+                    .unwinder
+                    .unwind(&space.code, registers, &stack, &mut self.frames)
+                    .end;
+            }
+        }
+        Ok(end)
+    }
+
+    /// The sample of a snapshot whose frames are at hand; `None` for a thread that is not known.
+    fn sample(
+        &mut self,
+        snapshot: &Snapshot,
+        end: StackEnd,
+        stack_ends: &mut Vec<(crate::profile::Tid, Address)>,
+    ) -> Option<Sample> {
+        let thread = self.tree.thread(snapshot.tid)?;
+        let cpu = match (snapshot.cpu_total, thread.cpu_total) {
+            (Some(now), Some(before)) => Some(Nanos(now.0.saturating_sub(before.0))),
+            _ => None,
+        };
+        thread.cpu_total = snapshot.cpu_total.or(thread.cpu_total);
+        if let (Ok(registers), false) = (&snapshot.registers, thread.is_stack_end_told) {
+            let space = self.spaces.get(snapshot.pid);
+            if let Some(stack_end) = space.and_then(|space| space.stack_end(registers.sp())) {
+                thread.is_stack_end_told = true;
+                stack_ends.push((snapshot.tid, stack_end));
+            }
+        }
+        let state = match snapshot.state {
+            RunState::Running if cpu == Some(Nanos(0)) => RunState::Runnable,
+            state => state,
+        };
+        let thread = thread.id;
+        for frame in &self.frames {
+            if let Frame::Native { module, offset } = *frame {
+                self.addresses.entry(module).or_default().insert(offset);
+            }
+        }
+        let stack = self
+            .writer
+            .stacks()
+            .intern_all(self.frames.iter().rev().copied());
+        Some(Sample {
+            thread,
+            state,
+            cpu,
+            carried: snapshot.is_carried,
+            stack,
+            end,
+        })
+    }
+
+    fn count(&mut self, buffer: &TickBuffer, samples: usize) {
+        let counts = &mut self.counts;
+        counts.ticks += 1;
+        counts.samples += samples as u64;
+        counts.perturbed += u64::from(buffer.perturbed);
+        counts.stop_total += buffer.stop;
+        counts.stop_max = counts.stop_max.max(buffer.stop);
+        counts.first.get_or_insert(buffer.time);
+        counts.last = buffer.time;
+    }
+
+    /// Numbers of process and thread lives.
+    pub(super) fn lives(&self) -> (u64, u64) {
+        (self.tree.process_count(), self.tree.thread_count())
+    }
+
+    /// Ends the recorder: the writer, what was counted, and the addresses that want names.
+    pub(super) fn into_parts(mut self) -> (Writer<W>, Counts, Vec<ModuleAddresses>) {
+        let mut addresses = Vec::new();
+        for open in self.spaces.modules.into_all() {
+            if let Some(offsets) = self.addresses.remove(&open.id) {
+                let offsets = offsets.into_iter().collect();
+                addresses.push(ModuleAddresses {
+                    module: open.id,
+                    file: open.file,
+                    offsets,
+                });
+            }
+        }
+        (self.writer, self.counts, addresses)
+    }
+}

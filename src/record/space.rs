@@ -1,0 +1,202 @@
+//! What is mapped in each recorded process, and since when.
+
+use std::collections::HashMap;
+
+use super::modules::Modules;
+use super::tree::SpaceChange;
+use crate::process::{MapEntry, parse_maps, read_maps};
+use crate::profile::{
+    Address, Event, Loss, LossKind, LossSubject, Mapping, Nanos, Pid, ProcessId, Timestamp,
+};
+use crate::unwind::AddressSpace;
+
+/// The mappings of one process.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    process: ProcessId,
+    pub(super) code: AddressSpace,
+    /// The executable entries that `code` was made of.
+    entries: Vec<MapEntry>,
+    /// Memory that stacks can lie in: start and end.
+    writable: Vec<(Address, Address)>,
+    next_read: Timestamp,
+    pause: Nanos,
+}
+
+/// The mappings of all live processes.
+#[derive(Debug, Default)]
+pub(super) struct Spaces {
+    spaces: HashMap<Pid, Space>,
+    pub(super) modules: Modules,
+}
+
+/// After a look at the maps that brought nothing new, the next one comes this much later at least;
+/// the pause doubles up to the longest.
+const SHORTEST_PAUSE: Nanos = Nanos(10_000_000);
+/// Mappings are looked at this often in any case, so that what was unmapped is noticed.
+const LONGEST_PAUSE: Nanos = Nanos(1_000_000_000);
+
+impl Spaces {
+    pub(super) fn get(&self, pid: Pid) -> Option<&Space> {
+        self.spaces.get(&pid)
+    }
+
+    /// Follows a change of the tree; answers what to record of it.
+    pub(super) fn change(&mut self, change: SpaceChange, time: Timestamp) -> Vec<Event> {
+        match change {
+            SpaceChange::Met(pid, id) => {
+                self.spaces.insert(pid, Space::new(id, time));
+                self.look(pid, time)
+                    .unwrap_or_else(|| vec![no_mappings(id, time)])
+            }
+            SpaceChange::Forked { parent, child, id } => {
+                let Some(space) = self.spaces.get(&parent) else {
+                    return self.change(SpaceChange::Met(child, id), time);
+                };
+                let mut space = space.clone();
+                space.process = id;
+                space.code = space.code.forked(id);
+                let inherited = space.code.mappings().map(|mapping| {
+                    Event::Mapped(Mapping {
+                        from: time,
+                        until: None,
+                        ..mapping.clone()
+                    })
+                });
+                let events = inherited.collect();
+                self.spaces.insert(child, space);
+                events
+            }
+            SpaceChange::Exec(pid, id, maps) => {
+                let mut space = Space::new(id, time);
+                let events = space.become_entries(pid, parse_maps(&maps), time, &mut self.modules);
+                self.spaces.insert(pid, space);
+                if maps.is_empty() {
+                    vec![no_mappings(id, time)]
+                } else {
+                    events
+                }
+            }
+            SpaceChange::Gone(pid) => {
+                self.spaces.remove(&pid);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Looks at a process's maps when it is time to, or sooner when something did not fit them.
+    /// `None`: not yet.
+    pub(super) fn look_again(
+        &mut self,
+        pid: Pid,
+        time: Timestamp,
+        is_unfit: bool,
+    ) -> Option<Vec<Event>> {
+        let space = self.spaces.get(&pid)?;
+        let due = if is_unfit {
+            space.next_read
+        } else {
+            space.next_read + LONGEST_PAUSE
+        };
+        if time < due {
+            return None;
+        }
+        self.look(pid, time)
+    }
+
+    fn look(&mut self, pid: Pid, time: Timestamp) -> Option<Vec<Event>> {
+        let space = self.spaces.get_mut(&pid)?;
+        let entries = read_maps(pid).filter(|entries| !entries.is_empty());
+        let events =
+            entries.map(|entries| space.become_entries(pid, entries, time, &mut self.modules));
+        let is_news = events.as_ref().is_some_and(|events| !events.is_empty());
+        space.pause = match is_news {
+            true => SHORTEST_PAUSE,
+            false => Nanos((space.pause.0 * 2).min(LONGEST_PAUSE.0)),
+        };
+        space.next_read = time + space.pause;
+        events
+    }
+}
+
+impl Space {
+    fn new(process: ProcessId, time: Timestamp) -> Space {
+        Space {
+            process,
+            code: AddressSpace::new(),
+            entries: Vec::new(),
+            writable: Vec::new(),
+            next_read: time,
+            pause: SHORTEST_PAUSE,
+        }
+    }
+
+    /// Where the memory that holds this stack pointer ends.
+    pub(super) fn stack_end(&self, sp: Address) -> Option<Address> {
+        let behind = self.writable.partition_point(|&(start, _)| start <= sp);
+        let &(_, end) = self.writable.get(behind.checked_sub(1)?)?;
+        (sp < end).then_some(end)
+    }
+
+    /// Takes over the entries of a maps file; answers what has changed.
+    fn become_entries(
+        &mut self,
+        pid: Pid,
+        entries: Vec<MapEntry>,
+        time: Timestamp,
+        modules: &mut Modules,
+    ) -> Vec<Event> {
+        let writable = entries.iter().filter(|entry| entry.is_writable);
+        self.writable = writable.map(|entry| (entry.start, entry.end)).collect();
+        let code: Vec<MapEntry> = entries.into_iter().filter(|e| e.is_executable).collect();
+        let mut events = Vec::new();
+        for gone in self.entries.iter().filter(|entry| !code.contains(entry)) {
+            self.code.unmap_range(gone.start, gone.end);
+            events.push(Event::Unmapped {
+                process: self.process,
+                start: gone.start,
+                time,
+            });
+        }
+        for entry in code.iter().filter(|entry| !self.entries.contains(entry)) {
+            let Some((open, description)) = modules.of(pid, entry) else {
+                // The page of old system calls, which the kernel emulates: no code runs there.
+                if entry.path != "[vsyscall]" {
+                    self.code.map_generated(entry.start, entry.end);
+                }
+                continue;
+            };
+            events.extend(description.map(Event::Module));
+            let file = open.file.ok();
+            let bias = file
+                .as_ref()
+                .and_then(|file| file.bias(entry.start, entry.file_offset));
+            let mapping = Mapping {
+                process: self.process,
+                module: open.id,
+                start: entry.start,
+                end: entry.end,
+                file_offset: entry.file_offset,
+                // Without the file's headers, its offsets are the nearest there is to addresses.
+                bias: bias.unwrap_or(entry.start.0.wrapping_sub(entry.file_offset)),
+                from: time,
+                until: None,
+            };
+            self.code.map(&mapping, file);
+            events.push(Event::Mapped(mapping));
+        }
+        self.entries = code;
+        events
+    }
+}
+
+fn no_mappings(process: ProcessId, time: Timestamp) -> Event {
+    Event::Loss(Loss {
+        time,
+        tick: None,
+        kind: LossKind::NoMappings,
+        subject: LossSubject::Process(process),
+        count: 1,
+        detail: "the maps file could not be read".to_owned(),
+    })
+}

@@ -1,0 +1,148 @@
+//! The tracer thread: the loop of ticks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+
+use super::clock::Clock;
+use super::launch::Whom;
+use crate::engine::stop::StopEngine;
+use crate::engine::{AttachError, Engine, Served, TickBuffer, TreeEvent};
+use crate::process;
+use crate::profile::{Nanos, Timestamp};
+use crate::sys::{self, Scheduling, Wake};
+
+/// The stream from the tracer to the unwinder, in order of time.
+#[derive(Debug)]
+pub(super) enum Message {
+    Tree(TreeEvent),
+    Tick(Box<TickBuffer>),
+    /// Ticks that were due and not taken, before the tick of this index.
+    Skipped {
+        before: u64,
+        count: u64,
+        time: Timestamp,
+    },
+    /// A tick that was due and not taken, because the unwinder had not caught up.
+    Dropped {
+        index: u64,
+        time: Timestamp,
+    },
+}
+
+/// How the tracer is to work.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) interval: Nanos,
+    /// Counts from the moment the target is traced.
+    pub(super) duration: Option<Nanos>,
+    pub(super) whom: Whom,
+    pub(super) stop: Arc<StopFlag>,
+}
+
+/// Ends the tracer's loop from another thread.
+#[derive(Debug)]
+pub(super) struct StopFlag {
+    is_set: AtomicBool,
+    wake: Wake,
+}
+
+impl StopFlag {
+    pub(super) fn new() -> Result<StopFlag, sys::Errno> {
+        Ok(StopFlag {
+            is_set: AtomicBool::new(false),
+            wake: Wake::new()?,
+        })
+    }
+
+    pub(super) fn set(&self) {
+        self.is_set.store(true, Ordering::Release);
+        self.wake.set();
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+}
+
+/// Ticks between tracer and unwinder at most: where one takes a while, the other does not wait.
+const BUFFERS: usize = 64;
+
+/// Begins to trace; answers the engine and the scheduling that the calling thread got. The thread
+/// must be the one that goes on with it.
+pub(super) fn begin(
+    whom: &Whom,
+    messages: &Sender<Message>,
+) -> Result<(StopEngine, Scheduling), TracerError> {
+    let mut engine = StopEngine::new().map_err(TracerError::System)?;
+    let scheduling = sys::raise_priority();
+    let mut report = reporter(messages);
+    match whom {
+        Whom::Gated(pid) => engine.attach_gated(*pid, &mut report)?,
+        Whom::Running(pids) => engine.attach(pids, &mut report)?,
+    }
+    Ok((engine, scheduling))
+}
+
+/// Why the tracer could not begin.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TracerError {
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    #[error("{0}")]
+    System(sys::Errno),
+}
+
+fn reporter(messages: &Sender<Message>) -> impl FnMut(TreeEvent) + '_ {
+    // The unwinder may have given up (a full disk): the stop flag is set then.
+    move |event| drop(messages.send(Message::Tree(event)))
+}
+
+/// Takes ticks until the target has ended, the time is over or the stop flag is set. When the
+/// thread that runs this ends, the target is let go.
+pub(super) fn run(
+    plan: &Plan,
+    engine: &mut dyn Engine,
+    messages: &Sender<Message>,
+    returned: &Receiver<Box<TickBuffer>>,
+) {
+    let start = process::now();
+    let end = plan.duration.map(|duration| start + duration);
+    let mut clock = Clock::new(start, plan.interval, start.0);
+    let mut report = reporter(messages);
+    let mut buffers = 0;
+    while !plan.stop.is_set() {
+        let due = clock.next(process::now());
+        if due.skipped > 0 {
+            let (before, count, time) = (due.index, due.skipped, process::now());
+            let _ = messages.send(Message::Skipped {
+                before,
+                count,
+                time,
+            });
+        }
+        let until = end.map_or(due.planned, |end| end.min(due.planned));
+        match engine.serve(until, &plan.stop.wake, &mut report) {
+            Served::NobodyLeft => return,
+            Served::Woken => continue,
+            Served::Due if until < due.planned => return,
+            Served::Due => {}
+        }
+        let mut buffer = match returned.try_recv() {
+            Ok(buffer) => buffer,
+            Err(TryRecvError::Empty) if buffers < BUFFERS => {
+                buffers += 1;
+                Box::default()
+            }
+            Err(_) => {
+                let (index, time) = (due.index, process::now());
+                let _ = messages.send(Message::Dropped { index, time });
+                continue;
+            }
+        };
+        buffer.index = due.index;
+        buffer.planned = due.planned;
+        engine.tick(&mut buffer, &mut report);
+        let _ = messages.send(Message::Tick(buffer));
+    }
+}
