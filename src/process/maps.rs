@@ -73,7 +73,7 @@ fn hex(digits: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// The kernel writes a newline in a path as `\012` (fs/proc/task_mmu.c).
+/// The kernel writes a newline in a path as `\012` (`fs/proc/task_mmu.c`).
 fn unescape(path: &str) -> String {
     path.replace("\\012", "\n")
 }

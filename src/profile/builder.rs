@@ -1,8 +1,8 @@
 //! A recording without its ticks, in memory.
 
 use super::{
-    Clocks, Event, Loss, Mapping, Module, ModuleId, Process, ProcessId, Session, Symbols, Thread,
-    ThreadId,
+    Address, Clocks, Event, Image, Loss, Mapping, Module, ModuleId, Process, ProcessId, Session,
+    Symbols, Thread, ThreadId, Timestamp,
 };
 
 /// Everything that a recording says besides its ticks.
@@ -59,71 +59,45 @@ impl Profile {
         match event {
             Event::Session(session) => self.session = session,
             Event::Clocks(_) => {}
+            Event::Loss(loss) => self.losses.push(loss),
+            Event::Finished(clocks) => self.finished = Some(clocks),
             Event::ProcessStarted(process) => {
                 return push_in_turn(&mut self.processes, process.id.index(), process);
             }
-            Event::Exec { process, image } => {
-                let Some(found) = self.processes.get_mut(process.index()) else {
-                    return false;
-                };
-                let from = image.from;
-                found.images.push(image);
-                for mapping in self.mappings.iter_mut().filter(|m| m.process == process) {
-                    mapping.until.get_or_insert(from);
-                }
-            }
+            Event::Exec { process, image } => return self.exec(process, image),
             Event::ProcessEnded {
                 process,
                 time,
                 status,
             } => {
-                let Some(found) = self.processes.get_mut(process.index()) else {
-                    return false;
-                };
-                found.end = Some(time);
-                found.exit_status = status;
+                return change(&mut self.processes, process.index(), |process| {
+                    process.end = Some(time);
+                    process.exit_status = status;
+                });
             }
             Event::ThreadStarted(thread) => {
-                if self.process(thread.process).is_none() {
-                    return false;
-                }
-                return push_in_turn(&mut self.threads, thread.id.index(), thread);
+                return self.process(thread.process).is_some()
+                    && push_in_turn(&mut self.threads, thread.id.index(), thread);
             }
             Event::ThreadNamed { thread, name } => {
-                let Some(found) = self.threads.get_mut(thread.index()) else {
-                    return false;
-                };
-                found.names.push(name);
+                return change(&mut self.threads, thread.index(), |thread| {
+                    thread.names.push(name);
+                });
             }
             Event::ThreadEnded { thread, time } => {
-                let Some(found) = self.threads.get_mut(thread.index()) else {
-                    return false;
-                };
-                found.end = Some(time);
+                return change(&mut self.threads, thread.index(), |thread| {
+                    thread.end = Some(time);
+                });
             }
             Event::Module(module) => {
                 return push_in_turn(&mut self.modules, module.id.index(), module);
             }
-            Event::Mapped(mapping) => {
-                if self.process(mapping.process).is_none() || self.module(mapping.module).is_none()
-                {
-                    return false;
-                }
-                self.mappings.push(mapping);
-            }
+            Event::Mapped(mapping) => return self.map(mapping),
             Event::Unmapped {
                 process,
                 start,
                 time,
-            } => {
-                for mapping in self.mappings.iter_mut().rev() {
-                    if mapping.process == process && mapping.start == start {
-                        mapping.until.get_or_insert(time);
-                        break;
-                    }
-                }
-            }
-            Event::Loss(loss) => self.losses.push(loss),
+            } => self.unmap(process, start, time),
             Event::Symbol {
                 module,
                 offset,
@@ -134,10 +108,44 @@ impl Profile {
                 }
                 self.symbols.insert(module, offset, found);
             }
-            Event::Finished(clocks) => self.finished = Some(clocks),
         }
         true
     }
+
+    fn exec(&mut self, process: ProcessId, image: Image) -> bool {
+        for mapping in self.mappings.iter_mut().filter(|m| m.process == process) {
+            mapping.until.get_or_insert(image.from);
+        }
+        change(&mut self.processes, process.index(), |process| {
+            process.images.push(image);
+        })
+    }
+
+    fn map(&mut self, mapping: Mapping) -> bool {
+        let is_known =
+            self.process(mapping.process).is_some() && self.module(mapping.module).is_some();
+        if is_known {
+            self.mappings.push(mapping);
+        }
+        is_known
+    }
+
+    fn unmap(&mut self, process: ProcessId, start: Address, time: Timestamp) {
+        let mut newest_first = self.mappings.iter_mut().rev();
+        let found = newest_first.find(|m| m.process == process && m.start == start);
+        if let Some(mapping) = found {
+            mapping.until.get_or_insert(time);
+        }
+    }
+}
+
+fn change<T>(table: &mut [T], index: usize, how: impl FnOnce(&mut T)) -> bool {
+    let entry = table.get_mut(index);
+    let is_known = entry.is_some();
+    if let Some(entry) = entry {
+        how(entry);
+    }
+    is_known
 }
 
 fn push_in_turn<T>(table: &mut Vec<T>, index: usize, entry: T) -> bool {

@@ -200,14 +200,15 @@ impl<W: Write> Recorder<W> {
         events
             .iter()
             .try_for_each(|event| self.writer.event(event))?;
-        if is_unfit && !events.is_empty() {
-            if let Some(space) = self.spaces.get(pid) {
-                self.frames.clear();
-                end = self
-                    .unwinder
-                    .unwind(&space.code, registers, &stack, &mut self.frames)
-                    .end;
-            }
+        if is_unfit
+            && !events.is_empty()
+            && let Some(space) = self.spaces.get(pid)
+        {
+            self.frames.clear();
+            end = self
+                .unwinder
+                .unwind(&space.code, registers, &stack, &mut self.frames)
+                .end;
         }
         Ok(end)
     }

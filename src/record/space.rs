@@ -110,9 +110,10 @@ impl Spaces {
         let events =
             entries.map(|entries| space.become_entries(pid, entries, time, &mut self.modules));
         let is_news = events.as_ref().is_some_and(|events| !events.is_empty());
-        space.pause = match is_news {
-            true => SHORTEST_PAUSE,
-            false => Nanos((space.pause.0 * 2).min(LONGEST_PAUSE.0)),
+        space.pause = if is_news {
+            SHORTEST_PAUSE
+        } else {
+            Nanos((space.pause.0 * 2).min(LONGEST_PAUSE.0))
         };
         space.next_read = time + space.pause;
         events

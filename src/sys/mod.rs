@@ -18,7 +18,9 @@ pub use limits::raise_file_limit;
 pub use mmap::MappedFile;
 pub use nix::errno::Errno;
 pub use pidfd::open_pidfd;
-pub use ptrace::{RawRegisters, event_message, interrupt, listen, registers, resume, seize};
+pub use ptrace::{
+    RawRegisters, event_message, interrupt, listen, registers, restart_call, resume, seize,
+};
 pub use sched::{Scheduling, raise_priority};
 pub use signals::{Wake, block, child_signals, signal_source, stop_signals, wait_for_input};
 pub use spawn::{Gated, GatedError, spawn_gated};

@@ -8,7 +8,7 @@ use nix::libc;
 
 use crate::profile::Pid;
 
-/// A file descriptor that has input when the process has ended (pidfd_open(2)).
+/// A file descriptor that has input when the process has ended (`pidfd_open(2)`).
 ///
 /// # Errors
 /// `ESRCH`: no such process.

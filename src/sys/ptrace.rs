@@ -95,6 +95,20 @@ pub fn registers(tid: Tid) -> Result<RawRegisters, Errno> {
     })
 }
 
+/// Has the kernel take up a call again that a stop made answer `EINTR`, unless a signal handler is
+/// to run: what it does of itself for the calls that know how to (`ERESTARTNOHAND`,
+/// include/linux/errno.h).
+///
+/// # Errors
+/// As [`resume`].
+pub fn restart_call(tid: Tid) -> Result<(), Errno> {
+    const ERESTARTNOHAND: i64 = -514;
+    let tid = NixPid::from_raw(tid.0);
+    let mut registers = ptrace::getregs(tid)?;
+    registers.rax = ERESTARTNOHAND as u64;
+    ptrace::setregs(tid, registers)
+}
+
 fn request(request: libc::c_uint, tid: Tid, data: usize) -> Result<(), Errno> {
     let no_address: *mut libc::c_void = std::ptr::null_mut();
     // SAFETY: these requests take numbers, not pointers; the kernel checks the thread.

@@ -7,6 +7,7 @@
 //! or outlive it; so it is sent again at each tick, and a stop that nobody waits for is resumed.
 
 mod attach;
+mod calls;
 mod collect;
 mod serve;
 mod tick;
@@ -34,6 +35,8 @@ pub struct StopEngine {
     reports: SignalFd,
     /// Whose name is read next; all are read once a second.
     next_name: usize,
+    /// Stops since the last tick that hit a call which answers them with `EINTR`.
+    perturbed: u32,
     last_begin: Timestamp,
     /// Hold time not used by earlier ticks.
     saved: Nanos,
@@ -56,6 +59,7 @@ impl StopEngine {
             processes: HashMap::new(),
             reports: sys::signal_source(&sys::child_signals())?,
             next_name: 0,
+            perturbed: 0,
             last_begin: process::now(),
             saved: Nanos(0),
             waiting: Vec::new(),

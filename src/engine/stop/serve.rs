@@ -1,11 +1,12 @@
 //! One stop, served: the target goes on as it would have without a tracer.
 
 use super::StopEngine;
+use super::calls::{is_cut_short, waits_forever};
 use super::tracee::{Phase, Tracee};
 use crate::engine::TreeEvent;
 use crate::process;
 use crate::profile::{ExitStatus, Pid, Tid};
-use crate::sys::{self, Stop};
+use crate::sys::{self, RawRegisters, Stop};
 
 impl StopEngine {
     /// Does what a stop asks for and lets the thread run on.
@@ -22,7 +23,13 @@ impl StopEngine {
             return;
         };
         match stop {
-            Stop::Interrupted | Stop::VforkDone | Stop::Ended(_) => self.go_on(index, 0),
+            // Nobody waits for it any more: an interrupt that outlived its tick, or the end of a
+            // group stop.
+            Stop::Interrupted => {
+                let raw = sys::registers(tid).ok();
+                self.go_on_interrupted(index, raw.as_ref());
+            }
+            Stop::VforkDone | Stop::Ended(_) => self.go_on(index, 0),
             Stop::Signal(signal) => self.go_on(index, signal),
             Stop::Group(_) => {
                 self.keep_stack(index);
@@ -64,6 +71,17 @@ impl StopEngine {
         }
         // Fails when it was killed meanwhile; its end is reported next.
         let _ = sys::resume(tracee.tid, signal);
+    }
+
+    /// Lets a thread run on that was only interrupted, in the call it was in.
+    pub(super) fn go_on_interrupted(&mut self, index: usize, raw: Option<&RawRegisters>) {
+        if raw.is_some_and(waits_forever) {
+            // Fails when it was killed meanwhile; its end is reported next.
+            let _ = sys::restart_call(self.tracees[index].tid);
+        } else if raw.is_some_and(is_cut_short) {
+            self.perturbed += 1;
+        }
+        self.go_on(index, 0);
     }
 
     /// Takes in the new thread or process that the event of tracee `index` tells of.

@@ -3,12 +3,13 @@
 use std::fs::File;
 
 use super::StopEngine;
+use super::calls::{is_blocked, state_of};
 use super::collect::Held;
 use super::tracee::Phase;
 use crate::engine::{Snapshot, TickBuffer, TreeEvent};
 use crate::process::{self, cpu_time};
 use crate::profile::{Nanos, RunState, StackEnd};
-use crate::sys::{self, RawRegisters, RemoteRange, Stop};
+use crate::sys::{self, RemoteRange, Stop};
 
 impl StopEngine {
     pub(super) fn take_tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
@@ -34,6 +35,7 @@ impl StopEngine {
         self.spend(buffer.stop);
 
         self.snapshot_held(buffer);
+        buffer.perturbed = std::mem::take(&mut self.perturbed);
         self.snapshot_others(buffer);
         self.serve_rest(report);
         self.clear_reports();
@@ -128,9 +130,11 @@ impl StopEngine {
     /// of their own have work to be done first.
     fn resume_all(&mut self) {
         for at in 0..self.held.len() {
-            let Held { index, stop, .. } = self.held[at];
+            let Held {
+                index, stop, raw, ..
+            } = self.held[at];
             match stop {
-                Stop::Interrupted => self.go_on(index, 0),
+                Stop::Interrupted => self.go_on_interrupted(index, raw.as_ref()),
                 Stop::Signal(signal) => self.go_on(index, signal),
                 _ => {}
             }
@@ -145,8 +149,6 @@ impl StopEngine {
                 Some(raw) => (Ok(raw.registers), state_of(&raw)),
                 None => (Err(StackEnd::Gone), RunState::Unknown),
             };
-            let is_perturbed = held.raw.is_some_and(|raw| is_perturbed(&raw));
-            buffer.perturbed += u32::from(is_perturbed && held.stop == Stop::Interrupted);
             let cpu_total = held
                 .cpu_total
                 .or_else(|| tracee.schedstat.as_ref().and_then(cpu_time));
@@ -227,41 +229,5 @@ impl StopEngine {
                 self.read_name(self.next_name, report);
             }
         }
-    }
-}
-
-/// The kernel's answers of a call that was blocked and would be taken up again
-/// (include/linux/errno.h: ERESTARTSYS, NOINTR, NOHAND, RESTARTBLOCK).
-const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
-const EINTR: i64 = -4;
-
-/// System calls that answer `EINTR` to being stopped, although no signal handler ran: those that
-/// signal(7) lists under "Interruption of system calls and library functions by stop signals", and
-/// what measuring added to them. x86-64 numbers.
-const ANSWER_EINTR: [i64; 17] = [
-    43, 44, 45, 46, 47, // accept, sendto, recvfrom, sendmsg, recvmsg (with SO_*TIMEO)
-    65, 220, // semop, semtimedop
-    128, // rt_sigtimedwait
-    208, 333, // io_getevents, io_pgetevents
-    232, 281, 441, // epoll_wait, epoll_pwait, epoll_pwait2
-    288, 299, 307, // accept4, recvmmsg, sendmmsg
-    426, // io_uring_enter
-];
-
-fn is_perturbed(raw: &RawRegisters) -> bool {
-    raw.result == EINTR && ANSWER_EINTR.contains(&raw.syscall)
-}
-
-/// Whether the thread was blocked in a system call when it was stopped.
-fn is_blocked(raw: &RawRegisters) -> bool {
-    raw.syscall >= 0 && (RESTARTS.contains(&raw.result) || is_perturbed(raw))
-}
-
-/// What a thread that stands now was doing: its registers tell, as of the very instant.
-fn state_of(raw: &RawRegisters) -> RunState {
-    if is_blocked(raw) {
-        RunState::Sleeping
-    } else {
-        RunState::Running
     }
 }

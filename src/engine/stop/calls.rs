@@ -1,0 +1,57 @@
+//! What a stopped thread's registers say of the system call it was in.
+
+use crate::profile::RunState;
+use crate::sys::RawRegisters;
+
+/// The kernel's answers of a call that was blocked and would be taken up again
+/// (include/linux/errno.h: ERESTARTSYS, NOINTR, NOHAND, RESTARTBLOCK).
+const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+const EINTR: i64 = -4;
+
+/// System calls that answer `EINTR` to being stopped, although no signal handler ran: those that
+/// signal(7) lists under "Interruption of system calls and library functions by stop signals", and
+/// what measuring added to them. x86-64 numbers.
+const ANSWER_EINTR: [i64; 17] = [
+    43, 44, 45, 46, 47, // accept, sendto, recvfrom, sendmsg, recvmsg (with SO_*TIMEO)
+    65, 220, // semop, semtimedop
+    128, // rt_sigtimedwait
+    208, 333, // io_getevents, io_pgetevents
+    232, 281, 441, // epoll_wait, epoll_pwait, epoll_pwait2
+    288, 299, 307, // accept4, recvmmsg, sendmmsg
+    426, // io_uring_enter
+];
+
+/// Whether the stop made a blocked call answer `EINTR`.
+pub(super) fn is_cut_short(raw: &RawRegisters) -> bool {
+    raw.result == EINTR && ANSWER_EINTR.contains(&raw.syscall)
+}
+
+/// Whether the thread was blocked in a system call when it was stopped.
+pub(super) fn is_blocked(raw: &RawRegisters) -> bool {
+    raw.syscall >= 0 && (RESTARTS.contains(&raw.result) || is_cut_short(raw))
+}
+
+/// What a thread that stands now was doing: its registers tell, as of the very instant.
+pub(super) fn state_of(raw: &RawRegisters) -> RunState {
+    if is_blocked(raw) {
+        RunState::Sleeping
+    } else {
+        RunState::Running
+    }
+}
+
+/// Whether the call was cut short and has no end of its own: taken up again, it goes on as if it
+/// had never been stopped. One with a timeout would wait all of it anew.
+pub(super) fn waits_forever(raw: &RawRegisters) -> bool {
+    let [_, rdx, _, _, _, _, _, _, r8, _, r10, ..] = raw.registers.general;
+    is_cut_short(raw)
+        && match raw.syscall {
+            // The timeout is an int: -1.
+            232 | 281 => r10 as u32 == u32::MAX,
+            65 => true,
+            220 | 441 => r10 == 0,
+            128 => rdx == 0,
+            208 | 333 => r8 == 0,
+            _ => false,
+        }
+}
