@@ -3,7 +3,8 @@
 //! The format of flame graph tools has room for one count and no time. Threads of one name in
 //! processes of one name share their lines, so that the workers of a pool add up. Names lose what
 //! the format cannot carry: `;` becomes `:`, control characters become spaces. The count is behind
-//! the last space, so other spaces may stay.
+//! the last space, so other spaces may stay. Readers pass over a line that begins with `#`: such a
+//! process name gets a `_` before it.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -68,11 +69,14 @@ impl Visit for Collapsed<'_> {
 impl Collapsed<'_> {
     fn add_thread(&mut self, thread: ThreadId) -> usize {
         let title = Title::of(self.profile, thread);
-        let head = format!(
+        let mut head = format!(
             "{};{}",
             plain(&title.process_name),
             plain(&title.thread_name)
         );
+        if head.starts_with('#') {
+            head.insert(0, '_');
+        }
         let known = self.heads.iter().position(|known| *known == head);
         let index = known.unwrap_or_else(|| {
             self.heads.push(head);

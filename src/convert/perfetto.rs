@@ -26,9 +26,8 @@ use super::titles::Title;
 use crate::profile::{Process, ProcessId, Profile, Sample, StackTable, ThreadId, Tick, Timestamp};
 use proto::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, InternedData, InternedName,
-    InternedString, Mapping, PerfSample, PerfSampleDefaults, ProcessDescriptor, ProcessTree,
-    ProcessTreeEntry, ThreadDescriptor, Timebase, TracePacket, TracePacketDefaults,
-    TrackDescriptor, TrackEvent,
+    InternedString, Mapping, PerfSample, ProcessDescriptor, ProcessTree, ProcessTreeEntry,
+    ThreadDescriptor, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent,
 };
 
 mod interning;
@@ -48,8 +47,6 @@ const SLICE_END: i32 = 2;
 const COUNTER: i32 = 4;
 
 const UNIT_NANOSECONDS: i32 = 1;
-/// `SW_CPU_CLOCK` of `PerfEvents.Counter`: the nearest to "by the clock".
-const CPU_CLOCK: i32 = 1;
 
 /// Tracks of sprof's own. Then come two for each number: a process and a thread of that number.
 const SPROF_TRACK: u64 = 1;
@@ -142,25 +139,11 @@ impl Perfetto<'_, '_> {
 
     /// The first packets: state cleared, defaults, clocks, sprof's own tracks.
     fn begin(&mut self) -> Result<(), ConvertError> {
-        let seconds = self.profile.session.interval.seconds();
-        let frequency = if seconds > 0.0 {
-            (1.0 / seconds).round() as u64
-        } else {
-            0
-        };
-        let timebase = Timebase {
-            frequency,
-            counter: CPU_CLOCK,
-            name: "samples".to_owned(),
-        };
         self.put(TracePacket {
             incremental_state_cleared: true,
             sequence_flags: SEQUENCE_BEGINS,
             trace_packet_defaults: Some(TracePacketDefaults {
                 timestamp_clock_id: MONOTONIC,
-                perf_sample_defaults: Some(PerfSampleDefaults {
-                    timebase: Some(timebase),
-                }),
             }),
             interned_data: Some(InternedData {
                 debug_annotation_names: vec![InternedName {

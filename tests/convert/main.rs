@@ -179,6 +179,7 @@ fn collapsed_lines_hold_no_separator_of_their_own() {
             .chars()
             .any(|letter| letter.is_control() && letter != '\n')
     );
+    assert!(!collapsed.lines().any(|line| line.starts_with('#')));
     let odd = "server;worker;main;odd<\"q\": [k=1]>::  \ttail".replace('\t', " ");
     assert!(
         collapsed.lines().any(|line| line.starts_with(&odd)),
@@ -213,7 +214,7 @@ fn errors_of_reading_and_of_writing_are_told_apart() {
 fn progress_counts_every_tick_of_every_pass() {
     let mut seen = Vec::new();
     convert(&synthetic(), Format::Chrome, &mut Vec::new(), &mut |done| {
-        seen.push(done)
+        seen.push(done);
     })
     .unwrap();
     assert_eq!(seen, (1..=23).collect::<Vec<u64>>());

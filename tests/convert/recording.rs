@@ -103,7 +103,7 @@ fn sample(thread: u64, tick: u64, table: &mut StackTable) -> Sample {
         ),
         1 if tick % 5 == 4 => (vec![main, odd], StackEnd::Root),
         1 => (vec![main, handle], StackEnd::Root),
-        2 if tick % 3 == 0 => (vec![handle, odd], StackEnd::NotCopied(4096 + tick)),
+        2 if tick.is_multiple_of(3) => (vec![handle, odd], StackEnd::NotCopied(4096 + tick)),
         2 => (vec![main, handle, odd], StackEnd::Root),
         3 => {
             let handler = Frame::Marker(Marker::SignalHandler);

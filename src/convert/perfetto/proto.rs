@@ -33,26 +33,8 @@ pub(super) struct TracePacket {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacketDefaults {
-    #[prost(message, optional, tag = "12")]
-    pub(super) perf_sample_defaults: Option<PerfSampleDefaults>,
     #[prost(uint32, tag = "58")]
     pub(super) timestamp_clock_id: u32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct PerfSampleDefaults {
-    #[prost(message, optional, tag = "1")]
-    pub(super) timebase: Option<Timebase>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Timebase {
-    #[prost(uint64, tag = "2")]
-    pub(super) frequency: u64,
-    #[prost(int32, tag = "4")]
-    pub(super) counter: i32,
-    #[prost(string, tag = "10")]
-    pub(super) name: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
