@@ -25,3 +25,44 @@ fn an_event_about_nothing_known_is_refused() {
     assert!(!profile.apply(lost));
     assert_eq!(profile, Profile::default());
 }
+
+#[test]
+fn lengths_of_time_are_shown_with_three_digits() {
+    let cases = [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_000, "1.00 us"),
+        (9_994, "9.99 us"),
+        (9_996, "10.0 us"),
+        (99_960, "100 us"),
+        (999_400, "999 us"),
+        (999_600, "1.00 ms"),
+        (12_340_000, "12.3 ms"),
+        (1_500_000_000, "1.50 s"),
+        (99_400_000_000, "99.4 s"),
+        (99_600_000_000, "1 min 40 s"),
+        (185_000_000_000, "3 min 05 s"),
+        (7_380_000_000_000, "2 h 03 min"),
+        (u64::MAX, "5124095 h 35 min"),
+    ];
+    for (length, shown) in cases {
+        assert_eq!(Nanos(length).to_string(), shown, "{length} ns");
+    }
+    assert_eq!(format!("[{:>8}]", Nanos(5)), "[    5 ns]");
+}
+
+#[test]
+fn percentiles_are_by_nearest_rank() {
+    let spread = |lengths: &[u64]| {
+        let mut lengths: Vec<Nanos> = lengths.iter().copied().map(Nanos).collect();
+        Spread::of(&mut lengths).map(|s| (s.p50.0, s.p99.0, s.max.0, s.sum.0))
+    };
+    assert_eq!(spread(&[]), None);
+    assert_eq!(spread(&[7]), Some((7, 7, 7, 7)));
+    assert_eq!(spread(&[9, 1]), Some((1, 9, 9, 10)));
+    assert_eq!(spread(&[3, 1, 2]), Some((2, 3, 3, 6)));
+    let hundred: Vec<u64> = (1..=100).rev().collect();
+    assert_eq!(spread(&hundred), Some((50, 99, 100, 5050)));
+    let thousand: Vec<u64> = (1..=1000).collect();
+    assert_eq!(spread(&thousand), Some((500, 990, 1000, 500_500)));
+}
