@@ -1,0 +1,187 @@
+//! What can be typed. What it means is each command's own affair.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use crate::profile::{Nanos, Pid};
+
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (sampling profiler; not glibc's sprof)"
+);
+
+/// Ticks a second: slower ones say nothing, faster ones would hold the target all the time.
+const RATES: std::ops::RangeInclusive<f64> = 0.01..=10_000.0;
+
+/// Record what every thread of a process tree does, on one timeline.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sprof",
+    version = VERSION,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  sprof record make -j8               record a command and all it starts
+  sprof record -p 4711 -d 10s         record a running process for ten seconds
+  sprof report sprof.make.*.sprof     where the time went, as text
+  sprof convert FILE -o out.json      a timeline for https://profiler.firefox.com
+  sprof dump -p 4711                  all stacks, now
+
+`sprof help COMMAND` tells more."
+)]
+pub(super) struct Arguments {
+    /// Say on stderr what is being done; twice: also why
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(super) verbose: u8,
+
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Record a command, or processes that run, with all their children
+    Record(RecordArgs),
+    /// Convert a recording for another viewer
+    Convert(ConvertArgs),
+    /// Show a recording as text
+    Report(ReportArgs),
+    /// Show every thread's stack of a running process tree, now
+    Dump(DumpArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  sprof record ls -l                  everything behind `ls` belongs to it
+  sprof record -r 1000 -- ./server    1000 times a second
+  sprof record -p 4711 -p 4712        two trees on one timeline, until Ctrl-C
+  sprof record -p 4711 -d 1m -o a.sprof
+
+Ctrl-C ends the recording and keeps it; a second one leaves the names out.
+Exit status: that of the command (128+N where signal N ended it); 125 where sprof itself
+failed, 126 where the command could not be executed, 127 where it was not found, 2 where this
+command line is wrong.")]
+pub(super) struct RecordArgs {
+    /// Record this running process and its children; can be repeated
+    #[arg(short, long = "pid", value_name = "PID", value_parser = pid,
+          required_unless_present = "command", conflicts_with = "command")]
+    pub(super) pids: Vec<Pid>,
+
+    /// Ticks a second, in the mean
+    #[arg(short, long = "rate", value_name = "HZ", value_parser = interval, default_value = "100")]
+    pub(super) rate: Nanos,
+
+    /// End after this time: 10, 500ms, 10s, 2m, 1h
+    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    pub(super) duration: Option<Duration>,
+
+    /// Where to write; a file that is there is never overwritten
+    /// [default: sprof.NAME.PID.TIME.sprof]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Leave function names out; they are then looked up each time it is read
+    #[arg(long)]
+    pub(super) no_symbolize: bool,
+
+    /// The command to run, and its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    pub(super) command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  sprof convert a.sprof -o a.json              for https://profiler.firefox.com
+  sprof convert a.sprof -o a.pftrace           for https://ui.perfetto.dev
+  sprof convert a.sprof --to jsonl | less      for scripts; without -o to stdout
+
+The format is told by --to, else by the ending of OUT. OUT appears when it is whole, and
+replaces an older file of its name.")]
+pub(super) struct ConvertArgs {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(super) input: PathBuf,
+
+    /// Where to write; - for stdout
+    #[arg(short, long, value_name = "OUT", required_unless_present = "to")]
+    pub(super) output: Option<PathBuf>,
+
+    /// The format
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) to: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  sprof report a.sprof
+  sprof report --all a.sprof | less")]
+pub(super) struct ReportArgs {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub(super) input: PathBuf,
+
+    /// Show lists in full
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  sprof dump -p 4711
+  sprof dump -p $(pidof server) > stacks.txt")]
+pub(super) struct DumpArgs {
+    /// A running process, shown with its children; can be repeated
+    #[arg(short, long = "pid", value_name = "PID", value_parser = pid, required = true)]
+    pub(super) pids: Vec<Pid>,
+
+    /// Leave function names out, which is faster
+    #[arg(long)]
+    pub(super) no_symbolize: bool,
+}
+
+fn pid(text: &str) -> Result<Pid, String> {
+    match text.parse() {
+        Ok(number @ 1..) => Ok(Pid(number)),
+        _ => Err("a process number is wanted, such as 4711".to_owned()),
+    }
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    match text.parse() {
+        Ok(rate) if RATES.contains(&rate) => Ok(Nanos((1e9 / rate).round() as u64)),
+        _ => Err(format!(
+            "ticks a second are wanted, from {} to {}",
+            RATES.start(),
+            RATES.end()
+        )),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let seconds = match unit {
+        "ms" => Some(1e-3),
+        "" | "s" => Some(1.0),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    number
+        .parse()
+        .ok()
+        .zip(seconds)
+        .and_then(|(number, seconds): (f64, f64)| {
+            Duration::try_from_secs_f64(number * seconds).ok()
+        })
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "a time is wanted, such as 10, 500ms, 10s, 2m, 1h".to_owned())
+}

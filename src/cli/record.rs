@@ -1,0 +1,148 @@
+//! `sprof record`
+
+use nix::errno::Errno;
+
+use super::args::RecordArgs;
+use super::failure::{CANNOT_EXECUTE, Failure, NOT_FOUND, RECORD_FAILED, limits_hint, output_hint};
+use crate::engine::{AttachError, Refusal};
+use crate::format::FormatError;
+use crate::profile::{ExitStatus, Nanos};
+use crate::record::{self, Config, Observer, RecordError, Summary, Target};
+use crate::term::{self, Hint, Progress, Work};
+
+pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
+    let target = if args.pids.is_empty() {
+        Target::Launch(args.command)
+    } else {
+        Target::Attach(args.pids)
+    };
+    let config = Config {
+        target,
+        interval: args.rate,
+        duration: args.duration,
+        output: args.output,
+        symbolize: !args.no_symbolize,
+    };
+    let mut shown = Shown::default();
+    let summary = record::record(&config, &mut shown).map_err(failure)?;
+    drop(shown);
+    term::message(&summary_text(&summary));
+    Ok(exit_code(&summary))
+}
+
+/// Shows how far the recording is.
+#[derive(Debug, Default)]
+struct Shown {
+    symbolizing: Option<Progress>,
+}
+
+impl Observer for Shown {
+    fn progress(&mut self, progress: record::Progress<'_>) {
+        match progress {
+            record::Progress::Recording(_) => {}
+            record::Progress::Symbolizing { done, total } => {
+                let begin = || Progress::new("symbolizing", Work::Count(total));
+                self.symbolizing.get_or_insert_with(begin).set(done);
+            }
+            record::Progress::Waiting { pid, output } => {
+                self.symbolizing = None;
+                let output = output.display();
+                let saved = format!("sprof: recorded to {output}; process {pid} runs on");
+                term::message(&saved);
+            }
+        }
+    }
+}
+
+/// The status to pass on, as shells word it: the command's, or that of a sprof that left it.
+fn exit_code(summary: &Summary) -> u8 {
+    let of_signal = |signal: i32| 128_u8.wrapping_add(signal as u8);
+    match (summary.exit, summary.left_by_signal) {
+        (Some(ExitStatus::Code(code)), _) => code as u8,
+        (Some(ExitStatus::Signal(signal)), _) | (None, Some(signal)) => of_signal(signal),
+        (None, None) => 0,
+    }
+}
+
+/// What people are told at the end.
+fn summary_text(summary: &Summary) -> String {
+    let due = summary.ticks.saturating_add(summary.ticks_missed);
+    let mut lines = vec![format!(
+        "sprof: kept {} of {due} ticks in {}: {} samples, {} threads, {} processes",
+        summary.ticks, summary.duration, summary.samples, summary.threads, summary.processes,
+    )];
+    if let Some(mean) = summary.stop_total.0.checked_div(summary.ticks) {
+        let (mean, max) = (Nanos(mean), summary.stop_max);
+        lines.push(format!("sprof: pauses: {mean} in the mean, {max} at most"));
+    }
+    if summary.perturbed > 0 {
+        let count = summary.perturbed;
+        lines.push(format!(
+            "sprof: {count} stops met a system call that a stop can interrupt"
+        ));
+    }
+    let refused = summary.not_traceable.iter();
+    lines.extend(refused.map(|why| format!("sprof: not recorded: {why}")));
+    if summary.symbolizing_stopped {
+        lines.push("sprof: names were left out, as asked".to_owned());
+    }
+    let path = summary.output.display();
+    lines.push(format!(
+        "sprof: recorded to {path}; see `sprof report {path}`"
+    ));
+    lines.join("\n")
+}
+
+/// The message, hint and exit code of a recording that could not be made.
+pub(super) fn failure(error: RecordError) -> Failure {
+    let (hint, code) = match &error {
+        RecordError::Attach(AttachError { refusal, .. }) => (refusal_hint(refusal), RECORD_FAILED),
+        RecordError::ProgramNotFound(_) => (Some(Hint::ProgramMissing), NOT_FOUND),
+        RecordError::CannotExecute { why, .. } => (execute_hint(*why), CANNOT_EXECUTE),
+        RecordError::Create { path, error }
+        | RecordError::Write {
+            path,
+            error: FormatError::Io(error),
+        } => (output_hint(path, error), RECORD_FAILED),
+        RecordError::Write { .. } => (None, RECORD_FAILED),
+        RecordError::System { why, .. } => (limits_hint(&(*why).into()), RECORD_FAILED),
+    };
+    Failure::new(error.into(), hint).with_code(code)
+}
+
+/// What can be done where a process may not be traced.
+fn refusal_hint(refusal: &Refusal) -> Option<Hint> {
+    Some(match refusal {
+        Refusal::NoSuchProcess => Hint::NoSuchProcess,
+        Refusal::Zombie => Hint::Zombie,
+        Refusal::KernelThread => Hint::KernelThread,
+        Refusal::AlreadyTraced {
+            tracer,
+            tracer_name,
+        } => Hint::Traced {
+            by: tracer.0,
+            name: tracer_name.clone(),
+        },
+        Refusal::OwnAncestor => Hint::OwnAncestor,
+        Refusal::NotPermitted {
+            same_user: false, ..
+        } => Hint::OtherUser,
+        Refusal::NotPermitted {
+            ptrace_scope: Some(scope @ 1..),
+            ..
+        } => Hint::PtraceScope(*scope),
+        Refusal::NotPermitted { .. } => Hint::Guarded,
+        Refusal::Other(_) => return None,
+    })
+}
+
+fn execute_hint(why: Errno) -> Option<Hint> {
+    match why {
+        Errno::EACCES | Errno::EPERM => Some(Hint::ProgramDenied),
+        Errno::ENOEXEC | Errno::EISDIR => Some(Hint::NotAProgram),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
