@@ -1,0 +1,14 @@
+//! Programs run under sprof, and what a true recording of each must say.
+
+mod interrupt;
+mod kill;
+mod names;
+mod refusals;
+mod signals;
+mod sinks;
+mod spans;
+mod stacks;
+mod threads;
+mod tree;
+mod viewers;
+mod wrapper;

@@ -1,0 +1,96 @@
+//! Every sample against the program's own history.
+
+use std::fs;
+
+use crate::checks::{History, judge_spans, wrong_max};
+use crate::machine::{Scratch, alone, full};
+use crate::program::{self, Finish, Flavour};
+use crate::recording::Recording;
+use crate::sprof;
+
+const FLAVOURS: [Flavour; 5] = [
+    Flavour::cc("O0", &["-O0", "-g"]),
+    Flavour::cc("O2", &["-O2", "-g"]),
+    Flavour::cc("no-fp", &["-O2", "-g", "-fomit-frame-pointer"]),
+    Flavour::cc("static", &["-O2", "-g", "-static"]),
+    Flavour::cc("debuglink", &["-O2", "-g"]).finished(Finish::DebugLink),
+];
+
+/// Share of stacks that may differ from the history.
+const WRONG: f64 = 0.001;
+/// Share of a life's ticks that may lack a sample of it.
+const UNSEEN: f64 = 0.02;
+
+fn assert_true(flavour: Flavour, processes: u32, threads: u32, rate: u32) {
+    let what = format!("{} {processes}x{threads} at {rate} Hz", flavour.name);
+    let scratch = Scratch::new();
+    let (file, logs) = (scratch.file("spans.sprof"), scratch.file("logs"));
+    fs::create_dir(&logs).unwrap();
+    let mut record = sprof::record(rate, &file);
+    record
+        .arg("--")
+        .arg(program::build("spans", flavour))
+        .arg(&logs);
+    record.args([&processes.to_string(), &threads.to_string(), "2"]);
+    sprof::run(&mut record).assert_code(0);
+
+    let recording = Recording::of(&file);
+    let verdict = judge_spans(&recording, &History::read(&logs));
+    assert!(verdict.judged > 50, "{what}: {verdict:?}");
+    let wrong = verdict.judged - verdict.matched;
+    assert!(
+        wrong <= wrong_max(verdict.judged, WRONG),
+        "{what}: {wrong} of {} wrong\n{}",
+        verdict.judged,
+        verdict.wrong.join("\n")
+    );
+    let unseen = verdict.expected - verdict.seen;
+    assert!(
+        unseen as f64 <= verdict.expected as f64 * UNSEEN,
+        "{what}: {unseen} of {} thread-ticks without a sample",
+        verdict.expected
+    );
+}
+
+/// All of the grid in the long form; else these few, which have each value of each axis.
+fn assert_flavour(flavour: Flavour, few: &[(u32, u32, u32)]) {
+    let _cpus = alone();
+    if !full() {
+        for &(processes, threads, rate) in few {
+            assert_true(flavour, processes, threads, rate);
+        }
+        return;
+    }
+    for processes in 1..=4 {
+        for threads in [1, 2, 4, 8] {
+            for rate in [100, 250, 1000] {
+                assert_true(flavour, processes, threads, rate);
+            }
+        }
+    }
+}
+
+#[test]
+fn unoptimised() {
+    assert_flavour(FLAVOURS[0], &[(1, 1, 1000), (2, 2, 100)]);
+}
+
+#[test]
+fn optimised() {
+    assert_flavour(FLAVOURS[1], &[(1, 8, 250), (4, 8, 1000), (3, 1, 100)]);
+}
+
+#[test]
+fn without_frame_pointers() {
+    assert_flavour(FLAVOURS[2], &[(1, 2, 1000), (4, 4, 250), (2, 8, 100)]);
+}
+
+#[test]
+fn linked_statically() {
+    assert_flavour(FLAVOURS[3], &[(2, 4, 1000), (1, 1, 250)]);
+}
+
+#[test]
+fn stripped_with_a_debug_link() {
+    assert_flavour(FLAVOURS[4], &[(3, 2, 250), (1, 4, 1000)]);
+}
