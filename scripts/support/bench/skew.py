@@ -1,0 +1,54 @@
+"""How far apart in time the threads of one tick are: two threads that follow the clock in phases
+(integration/programs/phase.c) must both be in the same phase. Needs two free CPUs."""
+import collections
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import measure
+
+PHASE_US = 1000
+TICKS_MIN = 100
+
+
+def run(seconds):
+    rows = []
+    for rate in (100, 250, 1000):
+        with tempfile.TemporaryDirectory(dir=measure.BUILD) as folder:
+            file = os.path.join(folder, "a.sprof")
+            phase = [measure.built("phase"), str(seconds), str(PHASE_US)]
+            subprocess.run([measure.SPROF, "record", "-r", str(rate), "-o", file, "--"] + phase,
+                           check=True, stderr=subprocess.DEVNULL)
+            rows.append([rate] + judge(file))
+    print("\nMean skew between two threads on CPU\n")
+    measure.table(["Hz", "ticks with both", "disagree", "mean skew us", "error us",
+                   "as sprof says, us"], rows)
+
+
+def judge(file):
+    """The share of ticks in which the two disagree, times the length of a phase, is the mean
+    skew; its standard error is that of a share."""
+    seen, said = collections.defaultdict(dict), []
+    convert = [measure.SPROF, "convert", file, "--to", "jsonl", "-o", "-"]
+    with subprocess.Popen(convert, stdout=subprocess.PIPE, text=True) as lines:
+        for line in lines.stdout:
+            record = json.loads(line)
+            if record["type"] == "tick":
+                said.append(record["skew_ns"] / 1000)
+            if record["type"] != "sample":
+                continue
+            for frame in record["frames"]:
+                found = re.match(r"phase_(\d+)", frame.get("name") or "")
+                if found:
+                    seen[record["tick"]][record["tid"]] = int(found[1])
+                    break
+    pairs = [list(phases.values()) for phases in seen.values() if len(phases) == 2]
+    if len(pairs) < TICKS_MIN:
+        return [len(pairs), "-", f"fewer than {TICKS_MIN} ticks show both", "-", "-"]
+    differ = sum(one != other for one, other in pairs)
+    share = differ / len(pairs)
+    error = (share * (1 - share) / len(pairs)) ** 0.5
+    return [len(pairs), differ, f"{share * PHASE_US:.1f}", f"{error * PHASE_US:.1f}",
+            f"{measure.median(said):.1f}"]
