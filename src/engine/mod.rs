@@ -5,11 +5,13 @@
 
 mod buffer;
 mod event;
+mod hold;
 mod refusal;
 pub mod stop;
 
 pub use buffer::{Snapshot, TickBuffer};
 pub use event::TreeEvent;
+pub use hold::HoldFlag;
 pub use refusal::{AttachError, Refusal};
 
 use crate::profile::Timestamp;

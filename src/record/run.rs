@@ -17,8 +17,8 @@ use super::launch::{Prepared, Whom, failed};
 use super::names::find_names;
 use super::samples::{Counts, ModuleAddresses, Recorder};
 use super::tracer::{self, Message, Plan, StopFlag, TracerError};
-use crate::engine::{Engine, TickBuffer};
-use crate::format::{FormatError, Writer};
+use crate::engine::{Engine, HoldFlag, TickBuffer};
+use crate::format::{FormatError, Limits, Writer};
 use crate::process;
 use crate::profile::{Event, ExitStatus, Nanos, Pid, Timestamp};
 use crate::sys::{self, Scheduling, Wake};
@@ -81,6 +81,7 @@ impl Running {
         let stop =
             Arc::new(StopFlag::new().map_err(RecordError::system("make an event descriptor"))?);
         let done = Arc::new(Wake::new().map_err(RecordError::system("make an event descriptor"))?);
+        let hold = Arc::new(HoldFlag::default());
         let (messages, received) = channel();
         let (give_back, returned) = channel();
         let plan = Plan {
@@ -90,14 +91,16 @@ impl Running {
                 .map(|duration| Nanos(duration.as_nanos() as u64)),
             whom: prepared.whom.clone(),
             stop: Arc::clone(&stop),
+            hold: Arc::clone(&hold),
         };
         let (tracer, scheduling) = start_tracer(plan, messages, returned)?;
         let session = prepared.session(config.interval, scheduling.to_string());
-        let writer = Writer::new(file, &session).map_err(|error| RecordError::Write {
-            path: config.output.clone().unwrap_or_default(),
-            error,
-        })?;
-        let unwinder = start_unwinder(writer, received, give_back, &stop, &done);
+        let writer =
+            Writer::with_limits(file, &session, limits()).map_err(|error| RecordError::Write {
+                path: config.output.clone().unwrap_or_default(),
+                error,
+            })?;
+        let unwinder = start_unwinder(writer, hold, received, give_back, &stop, &done);
         Ok(Running {
             stop,
             done,
@@ -170,6 +173,15 @@ impl Running {
     }
 }
 
+/// Small chunks: compressing one takes a fraction of a millisecond, so that a hold that begins
+/// meanwhile need not wait for the CPU it is done on.
+fn limits() -> Limits {
+    Limits {
+        flush_bytes: 64 << 10,
+        ..Limits::default()
+    }
+}
+
 type Tracer = (JoinHandle<()>, Scheduling);
 
 /// Starts the tracer; comes back when the target is traced, or refuses.
@@ -179,13 +191,16 @@ fn start_tracer(
     returned: Receiver<Box<TickBuffer>>,
 ) -> Result<Tracer, RecordError> {
     let (ready, begun) = channel();
-    let handle = std::thread::spawn(move || match tracer::begin(&plan.whom, &messages) {
-        Ok((mut engine, scheduling)) => {
-            let _ = ready.send(Ok(scheduling));
-            tracer::run(&plan, &mut engine, &messages, &returned);
-        }
-        Err(error) => drop(ready.send(Err(error))),
-    });
+    let handle =
+        std::thread::spawn(
+            move || match tracer::begin(&plan.whom, &plan.hold, &messages) {
+                Ok((mut engine, scheduling)) => {
+                    let _ = ready.send(Ok(scheduling));
+                    tracer::run(&plan, &mut engine, &messages, &returned);
+                }
+                Err(error) => drop(ready.send(Err(error))),
+            },
+        );
     match begun.recv() {
         Ok(Ok(scheduling)) => Ok((handle, scheduling)),
         Ok(Err(TracerError::Attach(error))) => Err(error.into()),
@@ -205,6 +220,7 @@ fn start_tracer(
 
 fn start_unwinder(
     writer: Writer<File>,
+    hold: Arc<HoldFlag>,
     messages: Receiver<Message>,
     give_back: Sender<Box<TickBuffer>>,
     stop: &Arc<StopFlag>,
@@ -212,7 +228,7 @@ fn start_unwinder(
 ) -> JoinHandle<(Recorder<File>, Result<(), FormatError>)> {
     let (stop, done) = (Arc::clone(stop), Arc::clone(done));
     std::thread::spawn(move || {
-        let mut recorder = Recorder::new(writer);
+        let mut recorder = Recorder::new(writer, hold);
         let recorded = recorder.run(&messages, &give_back);
         // After a failed write there is nothing to stop the target for.
         stop.set();
@@ -297,7 +313,7 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let whom = prepared.whom.clone();
     // On a thread of its own: when it ends, the target is let go.
     let taken = std::thread::spawn(move || {
-        let (mut engine, scheduling) = tracer::begin(&whom, &messages)?;
+        let (mut engine, scheduling) = tracer::begin(&whom, &Arc::default(), &messages)?;
         let mut report = |event| drop(messages.send(Message::Tree(event)));
         let wake = Wake::new().map_err(TracerError::System)?;
         // Threads that were stopped already say so first.
@@ -322,7 +338,7 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let session = prepared.session(Nanos(1), scheduling.to_string());
     let (give_back, _returned) = channel();
     let written = Writer::new(Vec::new(), &session).and_then(|writer| {
-        let mut recorder = Recorder::new(writer);
+        let mut recorder = Recorder::new(writer, Arc::default());
         recorder.run(&received, &give_back)?;
         let (mut writer, _, addresses) = recorder.into_parts();
         write_names(&mut writer, addresses, |_, _| true)?;

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::space::Spaces;
 use super::tracer::Message;
 use super::tree::Tree;
-use crate::engine::{Snapshot, TickBuffer, TreeEvent};
+use crate::engine::{HoldFlag, Snapshot, TickBuffer, TreeEvent};
 use crate::format::{FormatError, Writer};
 use crate::module::ObjectFile;
 use crate::profile::{
@@ -23,6 +23,7 @@ pub(super) struct Recorder<W> {
     tree: Tree,
     spaces: Spaces,
     unwinder: Unwinder,
+    hold: Arc<HoldFlag>,
     /// Every address that a frame stands at.
     addresses: BTreeMap<ModuleId, BTreeSet<ModuleOffset>>,
     /// Frames of the stack at hand.
@@ -54,12 +55,13 @@ pub(super) struct ModuleAddresses {
 }
 
 impl<W: Write> Recorder<W> {
-    pub(super) fn new(writer: Writer<W>) -> Recorder<W> {
+    pub(super) fn new(writer: Writer<W>, hold: Arc<HoldFlag>) -> Recorder<W> {
         Recorder {
             writer,
             tree: Tree::default(),
             spaces: Spaces::default(),
             unwinder: Unwinder::new(),
+            hold,
             addresses: BTreeMap::new(),
             frames: Vec::new(),
             counts: Counts::default(),
@@ -152,6 +154,7 @@ impl<W: Write> Recorder<W> {
         let mut samples = Vec::with_capacity(buffer.snapshots.len());
         let mut stack_ends = Vec::new();
         for snapshot in &buffer.snapshots {
+            self.hold.give_way();
             let end = self.unwind(buffer, snapshot)?;
             if let Some(sample) = self.sample(snapshot, end, &mut stack_ends) {
                 samples.push(sample);

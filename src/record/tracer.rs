@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use super::clock::Clock;
 use super::launch::Whom;
 use crate::engine::stop::StopEngine;
-use crate::engine::{AttachError, Engine, Served, TickBuffer, TreeEvent};
+use crate::engine::{AttachError, Engine, HoldFlag, Served, TickBuffer, TreeEvent};
 use crate::process;
 use crate::profile::{Nanos, Timestamp};
 use crate::sys::{self, Scheduling, Wake};
@@ -38,6 +38,7 @@ pub(super) struct Plan {
     pub(super) duration: Option<Nanos>,
     pub(super) whom: Whom,
     pub(super) stop: Arc<StopFlag>,
+    pub(super) hold: Arc<HoldFlag>,
 }
 
 /// Ends the tracer's loop from another thread.
@@ -72,9 +73,10 @@ const BUFFERS: usize = 64;
 /// must be the one that goes on with it.
 pub(super) fn begin(
     whom: &Whom,
+    hold: &Arc<HoldFlag>,
     messages: &Sender<Message>,
 ) -> Result<(StopEngine, Scheduling), TracerError> {
-    let mut engine = StopEngine::new().map_err(TracerError::System)?;
+    let mut engine = StopEngine::new(Arc::clone(hold)).map_err(TracerError::System)?;
     let scheduling = sys::raise_priority();
     let mut report = reporter(messages);
     match whom {

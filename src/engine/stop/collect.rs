@@ -20,47 +20,58 @@ pub(super) struct Held {
     pub(super) range: Option<usize>,
 }
 
-/// How long the tree is held for threads that do not stop, at least and at most. On a busy machine
-/// a thread that is ready to run must get a CPU before it can run into its stop.
-const PATIENCE: (Nanos, Nanos) = (Nanos(1_000_000), Nanos(5_000_000));
-/// One part in so many of the time that passes may be spent on being patient.
-const PATIENCE_SHARE: u64 = 20;
-/// How long the tracer asks again and again before it gives up its CPU: on it, a thread may wait
-/// that has yet to run into its stop.
-const SPIN: Nanos = Nanos(150_000);
-/// How long it sleeps then, at most, between two rounds.
-const NAP: Duration = Duration::from_micros(100);
+/// How long the tree is held for threads that do not stop. On a busy machine a thread that is
+/// ready to run must get a CPU before it can run into its stop.
+const PATIENCE: Nanos = Nanos(1_000_000);
+/// Beyond that, one part in so many of the time that passes may be spent on being patient…
+const EXTRA_SHARE: u64 = 50;
+/// …and so much at once, at most.
+const MAX_EXTRA: Nanos = Nanos(10_000_000);
+
+/// So few threads are waited for by their signals, which wake the tracer at once; more of them
+/// would wake it all the time, and keep each other from the CPU.
+const FEW: usize = 4;
+/// The tracer first asks again and again for so long: a thread on another CPU stops meanwhile.
+const SPIN: Nanos = Nanos(25_000);
+/// It sleeps for so long at most while it waits for few threads…
+const LONGEST_WAIT: Duration = Duration::from_micros(100);
+/// …and for so long for each of many, within bounds. On its CPU, they run into their stops.
+const NAP_PER_THREAD: u64 = 4_000;
+const NAP: (u64, u64) = (30_000, 100_000);
 
 impl StopEngine {
-    /// How long this tick may hold the target: what ticks before it have saved of their share.
+    /// How long this tick may hold the target: what ticks before it have left of the extra time
+    /// comes on top.
     pub(super) fn patience(&mut self, begin: Timestamp) -> Nanos {
-        let passed = begin.since(self.last_begin).0 / PATIENCE_SHARE;
+        let passed = begin.since(self.last_begin).0 / EXTRA_SHARE;
         self.last_begin = begin;
-        self.saved = Nanos((self.saved.0 + passed).min(PATIENCE.1.0));
-        self.saved.max(PATIENCE.0)
+        self.extra = Nanos((self.extra.0 + passed).min(MAX_EXTRA.0));
+        PATIENCE + self.extra
     }
 
     /// Takes note of how long the target was held.
     pub(super) fn spend(&mut self, held: Nanos) {
-        self.saved = Nanos(self.saved.0.saturating_sub(held.0));
+        let beyond = held.0.saturating_sub(PATIENCE.0);
+        self.extra = Nanos(self.extra.0.saturating_sub(beyond));
     }
 
     /// Moves the threads of `self.waiting` to `self.held` as they stop. Those that have not
     /// stopped in time stay behind.
     pub(super) fn collect(&mut self, begin: Timestamp, patience: Nanos) {
         loop {
-            let before = self.waiting.len();
+            let many = self.waiting.len() > FEW;
+            if many {
+                let nap = (self.waiting.len() as u64 * NAP_PER_THREAD).clamp(NAP.0, NAP.1);
+                std::thread::sleep(Duration::from_nanos(nap));
+            }
             self.collect_round();
-            if self.waiting.is_empty() {
-                return;
-            }
             let waited = process::now().since(begin);
-            if waited > patience {
+            if self.waiting.is_empty() || waited > patience {
                 return;
             }
-            if waited > SPIN && self.waiting.len() == before {
+            if !many && waited > SPIN {
                 self.clear_reports();
-                sys::wait_for_input([self.reports.as_fd()], Some(NAP));
+                sys::wait_for_input([self.reports.as_fd()], Some(LONGEST_WAIT));
             }
         }
     }

@@ -14,11 +14,12 @@ mod tick;
 mod tracee;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signalfd::SignalFd;
 
-use super::{Engine, Served, TickBuffer, TreeEvent};
+use super::{Engine, HoldFlag, Served, TickBuffer, TreeEvent};
 use crate::process;
 use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Wake};
@@ -33,13 +34,14 @@ pub struct StopEngine {
     /// Number of traced threads of each traced process.
     processes: HashMap<Pid, usize>,
     reports: SignalFd,
+    hold: Arc<HoldFlag>,
     /// Whose name is read next; all are read once a second.
     next_name: usize,
     /// Stops since the last tick that hit a call which answers them with `EINTR`.
     perturbed: u32,
     last_begin: Timestamp,
-    /// Hold time not used by earlier ticks.
-    saved: Nanos,
+    /// Hold time beyond the usual that may still be spent.
+    extra: Nanos,
     // Kept from tick to tick for their memory.
     waiting: Vec<usize>,
     held: Vec<Held>,
@@ -47,21 +49,22 @@ pub struct StopEngine {
 }
 
 impl StopEngine {
-    /// An engine that traces nothing yet. The calling thread becomes the tracer; the signals of
+    /// An engine that traces nothing yet, and sets `hold` while it holds the target. The calling thread becomes the tracer; the signals of
     /// [`sys::child_signals`] must be blocked in all threads.
     ///
     /// # Errors
     /// The system's, when it has no more file descriptors.
-    pub fn new() -> Result<StopEngine, sys::Errno> {
+    pub fn new(hold: Arc<HoldFlag>) -> Result<StopEngine, sys::Errno> {
         Ok(StopEngine {
             tracees: Vec::new(),
             by_tid: HashMap::new(),
             processes: HashMap::new(),
             reports: sys::signal_source(&sys::child_signals())?,
+            hold,
             next_name: 0,
             perturbed: 0,
             last_begin: process::now(),
-            saved: Nanos(0),
+            extra: Nanos(0),
             waiting: Vec::new(),
             held: Vec::new(),
             ranges: Vec::new(),

@@ -22,6 +22,7 @@ impl StopEngine {
         self.prepare(report);
 
         let begin = process::now();
+        self.hold.set(true);
         self.interrupt_all(buffer);
         // Threads on a CPU stop within microseconds of their interrupt, the others stood still
         // before: the middle of the interrupts is nearest to all of them.
@@ -31,6 +32,7 @@ impl StopEngine {
         buffer.skew = process::now().since(begin);
         self.copy(buffer);
         self.resume_all();
+        self.hold.set(false);
         buffer.stop = process::now().since(begin);
         self.spend(buffer.stop);
 
