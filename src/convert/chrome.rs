@@ -3,6 +3,8 @@
 //! Spans are `B` and `E` events with integer microseconds. Complete events (`X`) with fractions
 //! make speedscope take neighbours for children, because `ts + dur` rounds past the next `ts`; with
 //! begins and ends in file order there is nothing to round apart. Times are of `CLOCK_MONOTONIC`.
+//! `E` events bear the name of what they close: speedscope pairs them by name, and stacks ever
+//! deeper where there is none.
 //! `M` events name processes and threads and keep them in the order of their birth. An `E` event
 //! carries in how many samples its span was seen.
 //!
@@ -42,7 +44,8 @@ struct Begin<'a> {
 }
 
 #[derive(Serialize)]
-struct End {
+struct End<'a> {
+    name: &'a str,
     ph: &'static str,
     ts: u64,
     pid: i32,
@@ -115,7 +118,12 @@ impl Visit for Chrome<'_, '_> {
                     tid,
                 })
             }
-            Edge::End { time, samples } => events.push(&End {
+            Edge::End {
+                time,
+                entry,
+                samples,
+            } => events.push(&End {
+                name: &stacks.entry(entry).name,
                 ph: "E",
                 ts: micros(time),
                 pid,

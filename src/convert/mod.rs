@@ -84,10 +84,13 @@ impl Format {
     /// |---|---|
     /// | `.jsonl` `.ndjson` | [`Format::Jsonl`] |
     /// | `.speedscope.json` `.speedscope` | [`Format::Speedscope`] |
-    /// | `.chrome.json` `.trace.json` | [`Format::Chrome`] |
+    /// | `.trace.json` `.chrome.json` | [`Format::Chrome`] |
     /// | `.firefox.json`, any other `.json` | [`Format::Firefox`] |
     /// | `.pftrace` `.perfetto-trace` `.perfetto` | [`Format::Perfetto`] |
     /// | `.folded` `.collapsed` `.txt` | [`Format::Collapsed`] |
+    ///
+    /// speedscope takes a name ending in `.chrome.json` for a profile of Chrome's own and shows
+    /// nothing, so `.trace.json` is the better of the two.
     ///
     /// A bare `.json` means Firefox Profiler: of the readers of JSON it shows all threads at once.
     pub fn from_path(path: &Path) -> Option<Format> {

@@ -279,7 +279,7 @@ impl Perfetto<'_, '_> {
                     ..TrackEvent::default()
                 },
             ),
-            Edge::End { time, samples } => (
+            Edge::End { time, samples, .. } => (
                 time,
                 TrackEvent {
                     r#type: SLICE_END,

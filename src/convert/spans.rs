@@ -21,6 +21,7 @@ pub(super) enum Edge {
     /// Closes the innermost open span, which was seen in so many samples.
     End {
         time: Timestamp,
+        entry: EntryId,
         samples: u64,
     },
 }
@@ -72,10 +73,14 @@ fn close(
     emit: &mut dyn FnMut(Edge) -> Result<(), ConvertError>,
 ) -> Result<(), ConvertError> {
     while open.len() > depth {
-        let Some((_, samples)) = open.pop() else {
+        let Some((entry, samples)) = open.pop() else {
             break;
         };
-        emit(Edge::End { time, samples })?;
+        emit(Edge::End {
+            time,
+            entry,
+            samples,
+        })?;
     }
     Ok(())
 }

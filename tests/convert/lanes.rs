@@ -171,7 +171,10 @@ pub(crate) fn of_chrome(bytes: &[u8]) -> Counted {
         let time = || event["ts"].as_u64().unwrap() * 1000;
         match event["ph"].as_str().unwrap() {
             "B" => open.begin(time(), text(&event["name"])),
-            "E" => open.end(time(), event["args"]["samples"].as_u64().unwrap()),
+            "E" => {
+                assert_eq!(open.names.last(), Some(&text(&event["name"])));
+                open.end(time(), event["args"]["samples"].as_u64().unwrap());
+            }
             other => assert_eq!(other, "M"),
         }
     }

@@ -26,7 +26,7 @@ fn golden(format: Format) {
         Format::Speedscope => "speedscope.json",
         Format::Firefox => "firefox.json",
         Format::Perfetto => "pftrace",
-        Format::Chrome => "chrome.json",
+        Format::Chrome => "trace.json",
         Format::Collapsed => "folded",
     };
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/convert");
