@@ -118,6 +118,11 @@ struct FrameLine {
 }
 
 impl Sample {
+    /// Whether it tells that it has no stack, and why: it then claims nothing that could be wrong.
+    pub fn is_without_stack(&self) -> bool {
+        self.frames.is_empty() && self.cut.is_some()
+    }
+
     /// Whether a frame bears this name.
     pub fn shows(&self, function: &str) -> bool {
         self.frames.iter().any(|name| is(name, function))

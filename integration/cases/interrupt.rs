@@ -83,12 +83,11 @@ fn launch(end: impl FnOnce(&mut Terminal, &Path)) -> (Recording, i32, String) {
     (Recording::of(&file), code, ints)
 }
 
-/// Waits until there is something in the file, so that sprof is past its beginning.
+/// Waits until there is a tick in the file, which sprof still writes.
 fn recorded(file: &Path) {
-    until("the file to begin", SOON, || {
-        fs::metadata(file)
-            .is_ok_and(|about| about.len() > 0)
-            .then_some(())
+    until("the first tick in the file", SOON, || {
+        let begun = fs::metadata(file).is_ok_and(|about| about.len() > 0);
+        (begun && !Recording::of(file).ticks.is_empty()).then_some(())
     });
 }
 

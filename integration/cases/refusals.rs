@@ -20,7 +20,8 @@ fn assert_attach_refused(pid: u32, words: &[&str]) {
     let file = scratch.file("refused.sprof");
     let begin = Instant::now();
     let mut record = sprof::record(100, &file);
-    let outcome = sprof::run(record.args(["-p", &pid.to_string()]));
+    // The time is for a sprof that does not refuse.
+    let outcome = sprof::run(record.args(["-d", "5s", "-p", &pid.to_string()]));
     let took = begin.elapsed();
     outcome.assert_refused(words);
     assert!(took < AT_ONCE, "refused after {took:?}");

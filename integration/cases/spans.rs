@@ -18,7 +18,7 @@ const FLAVOURS: [Flavour; 5] = [
 
 /// Share of stacks that may differ from the history.
 const WRONG: f64 = 0.001;
-/// Share of a life's ticks that may lack a sample of it.
+/// Share of a life's ticks that may lack a stack of it.
 const UNSEEN: f64 = 0.02;
 
 fn assert_true(flavour: Flavour, processes: u32, threads: u32, rate: u32) {
@@ -47,7 +47,7 @@ fn assert_true(flavour: Flavour, processes: u32, threads: u32, rate: u32) {
     let unseen = verdict.expected - verdict.seen;
     assert!(
         unseen as f64 <= verdict.expected as f64 * UNSEEN,
-        "{what}: {unseen} of {} thread-ticks without a sample",
+        "{what}: {unseen} of {} thread-ticks without a stack",
         verdict.expected
     );
 }

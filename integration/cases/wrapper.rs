@@ -118,7 +118,7 @@ fn a_dump_shows_every_thread_of_every_process_once() {
     let pid = target.pid().to_string();
     let dump = sprof::run(sprof::command().args(["dump", "-p", &pid]));
     let text = dump.assert_code(0).text();
-    for name in ["spinner", "sleeper"] {
+    for name in ["\"spinner\"", "\"sleeper\""] {
         assert_eq!(text.matches(name).count(), 3, "{name} in:\n{text}");
     }
     target.assert_alive();

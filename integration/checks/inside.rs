@@ -53,6 +53,10 @@ impl Inside {
         let skews = recording.ticks.iter().map(|tick| tick.skew_ns);
         let skew = skews.max().unwrap_or(0);
         for sample in recording.samples_of(self.pid, self.tid) {
+            // How many may be so is bounded by `judge_spans`.
+            if sample.is_without_stack() {
+                continue;
+            }
             let time = sample.time_ns;
             if time < self.begin.saturating_add(skew) || time.saturating_add(skew) > self.end {
                 continue;

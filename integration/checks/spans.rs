@@ -31,7 +31,7 @@ pub struct SpansVerdict {
     pub matched: usize,
     /// Thread lives times ticks in them.
     pub expected: usize,
-    /// Those with a sample.
+    /// Those with a sample that has a stack.
     pub seen: usize,
     /// The first wrong ones, in words.
     pub wrong: Vec<String>,
@@ -100,6 +100,10 @@ pub fn judge_spans(recording: &Recording, history: &History) -> SpansVerdict {
     let mut seen = HashSet::new();
     for sample in &recording.samples {
         let thread = (sample.pid, sample.tid);
+        // Not wrong, but not seen.
+        if sample.is_without_stack() {
+            continue;
+        }
         let Some(life) = history.threads.get(&thread) else {
             continue;
         };

@@ -127,6 +127,18 @@ fn only_a_thread_at_the_log_line_may_show_its_neighbour() {
 }
 
 #[test]
+fn a_stack_that_is_told_to_be_missing_is_unseen_and_not_wrong() {
+    let missing = sample(0, 2_500_000, &[]).replace("\"frames\"", "\"cut\":\"gone\",\"frames\"");
+    let mut history = History::default();
+    history.add(1, 2, LOG);
+    let told = judge_spans(&recording(&[tick(0, 2_500_000), missing]), &history);
+    assert_eq!((told.judged, told.expected, told.seen), (0, 1, 0));
+    let untold = sample(0, 2_500_000, &[]);
+    let untold = judge_spans(&recording(&[tick(0, 2_500_000), untold]), &history);
+    assert_eq!((untold.judged, untold.matched), (1, 0));
+}
+
+#[test]
 fn near_an_edge_and_outside_of_its_life_nothing_is_judged() {
     let verdict = spans(&[
         (500_000, &["x"]),
