@@ -9,7 +9,7 @@ import tempfile
 
 import measure
 
-PHASE_US = 1000
+PHASE_US = 730  # no interval is a multiple of it, so ticks fall everywhere in a phase
 PHASES = 16  # as many functions has the program
 TICKS_MIN = 100
 
