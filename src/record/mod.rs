@@ -9,6 +9,7 @@ mod config;
 mod launch;
 mod modules;
 mod names;
+mod notice;
 mod run;
 mod samples;
 mod space;

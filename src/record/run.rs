@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,17 +9,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::SigSet;
-use nix::sys::signalfd::SignalFd;
 
 use super::config::{Config, Observer, Progress, RecordError, Summary, Target};
 use super::launch::{Prepared, Whom, failed};
 use super::names::find_names;
+use super::notice::{Notice, Notices};
 use super::samples::{Counts, ModuleAddresses, Recorder};
 use super::tracer::{self, Message, Plan, StopFlag, TracerError};
 use crate::engine::{Engine, HoldFlag, TickBuffer};
 use crate::format::{FormatError, Limits, Writer};
 use crate::process;
-use crate::profile::{Event, ExitStatus, Nanos, Pid, Timestamp};
+use crate::profile::{Event, Nanos, Pid, Timestamp};
 use crate::sys::{self, Scheduling, Wake};
 
 /// Records, until the target has ended, the time is over or a signal asks for the end.
@@ -36,25 +35,25 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
         .chain(sys::child_signals().iter())
         .collect();
     let mask = sys::block(&blocked).map_err(RecordError::system("block signals"))?;
-    let signals =
-        sys::signal_source(&sys::stop_signals()).map_err(RecordError::system("watch signals"))?;
+    let notices = Notices::new();
     let mut prepared = Prepared::new(&config.target, &mask)?;
     sys::raise_file_limit();
     let (output, file) = prepared.create_output(config.output.as_deref())?;
-    let started = Running::start(config, &prepared, file).and_then(|running| {
-        // From here on the tracer serves the child's stops.
-        match (prepared.gated.take(), &config.target) {
-            (Some(gated), Target::Launch(command)) => match gated.open() {
-                Ok(()) => Ok(running),
-                Err(why) => {
-                    running.stop.set();
-                    let _ = running.join();
-                    Err(failed(command, &why))
-                }
-            },
-            _ => Ok(running),
-        }
-    });
+    let started =
+        Running::start(config, &prepared, (&output, file), notices.sender()).and_then(|running| {
+            // From here on the tracer serves the child's stops.
+            match (prepared.gated.take(), &config.target) {
+                (Some(gated), Target::Launch(command)) => match gated.open() {
+                    Ok(()) => Ok(running),
+                    Err(why) => {
+                        running.stop.set();
+                        let _ = running.join();
+                        Err(failed(command, &why))
+                    }
+                },
+                _ => Ok(running),
+            }
+        });
     let mut running = match started {
         Ok(running) => running,
         Err(error) => {
@@ -64,23 +63,29 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
         }
     };
     running.child = matches!(prepared.whom, Whom::Gated(_)).then(|| prepared.roots[0]);
-    running.finish(config, output, &signals, observer)
+    running.finish(config, output, &notices, observer)
 }
+
+/// The observer is told how it goes this often.
+const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 
 /// The threads of a recording at work.
 struct Running {
     stop: Arc<StopFlag>,
-    done: Arc<Wake>,
     tracer: JoinHandle<()>,
     unwinder: JoinHandle<(Recorder<File>, Result<(), FormatError>)>,
     child: Option<Pid>,
 }
 
 impl Running {
-    fn start(config: &Config, prepared: &Prepared, file: File) -> Result<Running, RecordError> {
+    fn start(
+        config: &Config,
+        prepared: &Prepared,
+        (path, file): (&Path, File),
+        notices: Sender<Notice>,
+    ) -> Result<Running, RecordError> {
         let stop =
             Arc::new(StopFlag::new().map_err(RecordError::system("make an event descriptor"))?);
-        let done = Arc::new(Wake::new().map_err(RecordError::system("make an event descriptor"))?);
         let hold = Arc::new(HoldFlag::default());
         let (messages, received) = channel();
         let (give_back, returned) = channel();
@@ -97,13 +102,12 @@ impl Running {
         let session = prepared.session(config.interval, scheduling.to_string());
         let writer =
             Writer::with_limits(file, &session, limits()).map_err(|error| RecordError::Write {
-                path: config.output.clone().unwrap_or_default(),
+                path: path.to_path_buf(),
                 error,
             })?;
-        let unwinder = start_unwinder(writer, hold, received, give_back, &stop, &done);
+        let unwinder = start_unwinder(writer, hold, received, give_back, &stop, notices);
         Ok(Running {
             stop,
-            done,
             tracer,
             unwinder,
             child: None,
@@ -121,20 +125,18 @@ impl Running {
         self,
         config: &Config,
         output: PathBuf,
-        signals: &SignalFd,
+        notices: &Notices,
         observer: &mut dyn Observer,
     ) -> Result<Summary, RecordError> {
         let begun = Instant::now();
         loop {
             observer.progress(Progress::Recording(begun.elapsed()));
-            let sources = [self.done.as_fd(), signals.as_fd()];
-            let [is_done, is_signal] =
-                sys::wait_for_input(sources, Some(Duration::from_millis(200)));
-            if is_signal && signals.read_signal().is_ok_and(|signal| signal.is_some()) {
-                self.stop.set();
-            }
-            if is_done {
-                break;
+            match notices.next(PROGRESS_PAUSE) {
+                Some(Notice::Signal(_)) => self.stop.set(),
+                Some(Notice::Recorded) => break,
+                // Of a thread that panicked there is no notice.
+                None if self.unwinder.is_finished() => break,
+                Some(Notice::CommandEnded) | None => {}
             }
         }
         let child = self.child;
@@ -151,7 +153,7 @@ impl Running {
             };
             let go_on = |done, total| {
                 observer.progress(Progress::Symbolizing { done, total });
-                !signals.read_signal().is_ok_and(|signal| signal.is_some())
+                !notices.has_signal()
             };
             summary.symbolizing_stopped = !write_names(&mut writer, addresses, go_on)?;
             summary.bytes = writer.bytes_written();
@@ -162,7 +164,8 @@ impl Running {
                 pid,
                 output: &output,
             });
-            (summary.exit, summary.left_by_signal) = wait_for_command(pid, signals);
+            summary.left_by_signal = notices.until_ended(pid);
+            summary.exit = sys::reap(pid);
         }
         named.map_err(|error| RecordError::Write {
             path: output.clone(),
@@ -224,15 +227,15 @@ fn start_unwinder(
     messages: Receiver<Message>,
     give_back: Sender<Box<TickBuffer>>,
     stop: &Arc<StopFlag>,
-    done: &Arc<Wake>,
+    notices: Sender<Notice>,
 ) -> JoinHandle<(Recorder<File>, Result<(), FormatError>)> {
-    let (stop, done) = (Arc::clone(stop), Arc::clone(done));
+    let stop = Arc::clone(stop);
     std::thread::spawn(move || {
         let mut recorder = Recorder::new(writer, hold);
         let recorded = recorder.run(&messages, &give_back);
         // After a failed write there is nothing to stop the target for.
         stop.set();
-        done.set();
+        let _ = notices.send(Notice::Recorded);
         (recorder, recorded)
     })
 }
@@ -282,22 +285,6 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
         duration: counts.last.since(counts.first.unwrap_or(counts.last)),
         not_traceable: counts.not_traceable.clone(),
         ..Summary::default()
-    }
-}
-
-/// Waits until the command has ended, or a signal asks to leave it.
-fn wait_for_command(pid: Pid, signals: &SignalFd) -> (Option<ExitStatus>, Option<i32>) {
-    let Ok(ended) = sys::open_pidfd(pid) else {
-        return (sys::reap(pid), None);
-    };
-    loop {
-        let [is_ended, _] = sys::wait_for_input([ended.as_fd(), signals.as_fd()], None);
-        if is_ended {
-            return (sys::reap(pid), None);
-        }
-        if let Ok(Some(signal)) = signals.read_signal() {
-            return (None, Some(signal.ssi_signo as i32));
-        }
     }
 }
 

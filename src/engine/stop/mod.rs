@@ -37,6 +37,8 @@ pub struct StopEngine {
     hold: Arc<HoldFlag>,
     /// Whose name is read next; all are read once a second.
     next_name: usize,
+    /// Names that are due: threads times nanoseconds.
+    name_debt: u64,
     /// Stops since the last tick that hit a call which answers them with `EINTR`.
     perturbed: u32,
     last_begin: Timestamp,
@@ -62,6 +64,7 @@ impl StopEngine {
             reports: sys::signal_source(&sys::child_signals())?,
             hold,
             next_name: 0,
+            name_debt: 0,
             perturbed: 0,
             last_begin: process::now(),
             extra: Nanos(0),

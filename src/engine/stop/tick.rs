@@ -221,8 +221,9 @@ impl StopEngine {
 
     /// Reads as many names as make a full turn each second, when this much of it has passed.
     pub(super) fn read_some_names(&mut self, passed: Nanos, report: &mut dyn FnMut(TreeEvent)) {
-        let share = self.tracees.len() as u64 * passed.0.min(1_000_000_000) / 1_000_000_000;
-        for _ in 0..=share {
+        self.name_debt += self.tracees.len() as u64 * passed.0.min(SECOND);
+        while self.name_debt >= SECOND {
+            self.name_debt -= SECOND;
             self.next_name += 1;
             if self.next_name >= self.tracees.len() {
                 self.next_name = 0;
@@ -233,3 +234,6 @@ impl StopEngine {
         }
     }
 }
+
+/// In nanoseconds.
+const SECOND: u64 = 1_000_000_000;

@@ -1,0 +1,80 @@
+//! What the calling thread of a recording is told while it waits.
+
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use crate::profile::Pid;
+use crate::sys;
+
+/// Something to react to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// A signal asks for the end.
+    Signal(i32),
+    /// All there was to record has been.
+    Recorded,
+    /// The launched command has ended.
+    CommandEnded,
+}
+
+/// Where notices arrive.
+///
+/// Signals are waited for by a thread of their own: a signal descriptor would wake its reader at
+/// every signal of the process, and each stop of the target is one.
+#[derive(Debug)]
+pub(super) struct Notices {
+    send: Sender<Notice>,
+    receive: Receiver<Notice>,
+}
+
+impl Notices {
+    /// Begins to watch for [`sys::stop_signals`], which must be blocked in all threads.
+    pub(super) fn new() -> Notices {
+        let (send, receive) = channel();
+        let signals = send.clone();
+        std::thread::spawn(move || {
+            while let Ok(signal) = sys::stop_signals().wait() {
+                if signals.send(Notice::Signal(signal as i32)).is_err() {
+                    return;
+                }
+            }
+        });
+        Notices { send, receive }
+    }
+
+    /// For those who have something to tell.
+    pub(super) fn sender(&self) -> Sender<Notice> {
+        self.send.clone()
+    }
+
+    /// The next notice, if one comes in time.
+    pub(super) fn next(&self, patience: Duration) -> Option<Notice> {
+        self.receive.recv_timeout(patience).ok()
+    }
+
+    /// Whether a signal has come meanwhile.
+    pub(super) fn has_signal(&self) -> bool {
+        self.receive
+            .try_iter()
+            .any(|notice| matches!(notice, Notice::Signal(_)))
+    }
+
+    /// Waits until `command` has ended (`None`), or a signal comes.
+    pub(super) fn until_ended(&self, command: Pid) -> Option<i32> {
+        let ended = sys::open_pidfd(command).ok()?;
+        let send = self.sender();
+        std::thread::spawn(move || {
+            sys::wait_for_input([ended.as_fd()], None);
+            // Nobody waits any more after a signal.
+            let _ = send.send(Notice::CommandEnded);
+        });
+        loop {
+            match self.receive.recv() {
+                Ok(Notice::Signal(signal)) => return Some(signal),
+                Ok(Notice::CommandEnded) | Err(_) => return None,
+                Ok(Notice::Recorded) => {}
+            }
+        }
+    }
+}
