@@ -52,10 +52,17 @@ pub struct Snapshot {
 
 /// Bytes of stacks a tick holds at most; what does not fit is cut, with its reason.
 const MAX_BYTES: usize = 256 << 20;
+/// Bytes it begins with.
+const MIN_BYTES: usize = 1 << 20;
 
 impl TickBuffer {
     /// Empties the buffer and keeps its memory; makes room for `threads` snapshots.
     pub fn restart(&mut self, threads: usize) {
+        // What a first tick needed, before it was known where stacks end, later ones do not.
+        if self.used * 4 < self.bytes.len() && self.bytes.len() > MIN_BYTES {
+            self.bytes.truncate((self.used * 2).max(MIN_BYTES));
+            self.bytes.shrink_to_fit();
+        }
         self.snapshots.clear();
         self.snapshots.reserve(threads);
         self.stack_ends.clear();
@@ -79,10 +86,15 @@ impl TickBuffer {
         let end = (self.used + len).min(MAX_BYTES);
         if end > self.bytes.len() {
             // Grows rarely: the memory stays for the ticks to come.
-            self.bytes.resize((end * 3 / 2).max(1 << 20), 0);
+            self.bytes.resize((end * 3 / 2).max(MIN_BYTES), 0);
         }
         let start = std::mem::replace(&mut self.used, end);
         start..end
+    }
+
+    /// Bytes of memory it keeps for stacks.
+    pub fn capacity(&self) -> usize {
+        self.bytes.len()
     }
 
     /// All bytes, to read into.

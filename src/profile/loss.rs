@@ -23,7 +23,8 @@ pub struct Loss {
 /// [`StackEnd`](super::StackEnd) and [`SymbolReason`](super::SymbolReason).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LossKind {
-    /// Ticks that were due and not taken, because an earlier one or the machine was late.
+    /// Ticks that were due and not taken, because an earlier one or the machine was late, or because
+    /// the target had been held for long and was to run.
     TickSkipped,
     /// Ticks that were taken and dropped, because unwinding or writing fell behind.
     TickDropped,

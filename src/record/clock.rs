@@ -10,7 +10,15 @@ pub(super) struct Clock {
     interval: Nanos,
     next: u64,
     seed: u64,
+    /// No tick before this: the target is to run.
+    rest_until: Timestamp,
 }
+
+/// After a tick, the target runs for so many times as long as it was held, at least: sprof holds
+/// it for a quarter of the time at most, whatever rate was asked for.
+const REST: u64 = 3;
+/// A hold that seems longer was one in which sprof itself, or the machine, was stopped.
+const LONGEST_HOLD: Nanos = Nanos(1_000_000_000);
 
 /// A tick that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +37,13 @@ impl Clock {
             interval: Nanos(interval.0.max(1)),
             next: 0,
             seed,
+            rest_until: Timestamp(0),
         }
+    }
+
+    /// Takes note that the target was held for so long, until now.
+    pub(super) fn held(&mut self, stop: Nanos, now: Timestamp) {
+        self.rest_until = now + Nanos(stop.0.min(LONGEST_HOLD.0) * REST);
     }
 
     /// The next tick. One that is later than half an interval is skipped, not replayed: the ticks
@@ -38,7 +52,9 @@ impl Clock {
         let late = now.since(self.start + Nanos(self.interval.0 / 2 + 1));
         let first_in_time = late.0 / self.interval.0;
         let mut index = self.next.max(first_in_time);
-        while self.planned(index) + Nanos(self.interval.0 / 2) < now {
+        while self.planned(index) + Nanos(self.interval.0 / 2) < now
+            || self.planned(index) < self.rest_until
+        {
             index += 1;
         }
         let skipped = index - self.next;

@@ -1,1 +1,61 @@
+use super::clock::{Clock, Due};
+use crate::profile::{Nanos, Timestamp};
 
+const MS: u64 = 1_000_000;
+
+fn clock() -> Clock {
+    Clock::new(Timestamp(1_000 * MS), Nanos(10 * MS), 7)
+}
+
+#[test]
+fn ticks_keep_their_mean_and_stay_within_a_quarter() {
+    let mut clock = clock();
+    let mut offsets = Vec::new();
+    for index in 0..10_000 {
+        let due = clock.next(Timestamp(0));
+        assert_eq!((due.index, due.skipped), (index, 0));
+        let grid = 1_010 * MS + index * 10 * MS;
+        offsets.push(due.planned.0 as i64 - grid as i64);
+    }
+    let quarter = 10 * MS as i64 / 4;
+    assert!(offsets.iter().all(|offset| offset.abs() <= quarter));
+    // The mean of n uniform offsets in +-q has a standard deviation of q / sqrt(3 n).
+    let mean = offsets.iter().sum::<i64>() as f64 / offsets.len() as f64;
+    assert!(mean.abs() < 5.0 * quarter as f64 / (3.0 * offsets.len() as f64).sqrt());
+    assert!(offsets.iter().any(|&offset| offset.abs() > quarter / 2));
+}
+
+#[test]
+fn a_late_tick_is_skipped_and_counted_not_replayed() {
+    let mut clock = clock();
+    assert_eq!(clock.next(Timestamp(1_000 * MS)).index, 0);
+    // Tick 5 is at 1060 ms: a full interval late, as are those before it.
+    let Due {
+        index,
+        skipped,
+        planned,
+    } = clock.next(Timestamp(1_070 * MS + 5 * MS / 2));
+    assert!(index == 6 || index == 7, "{index}");
+    assert_eq!(skipped, index - 1);
+    assert!(planned + Nanos(5 * MS) >= Timestamp(1_070 * MS + 5 * MS / 2));
+    assert_eq!(clock.next(Timestamp(0)).skipped, 0);
+}
+
+#[test]
+fn a_target_that_was_held_for_long_may_run_for_long() {
+    let mut clock = clock();
+    let first = clock.next(Timestamp(1_000 * MS));
+    let now = first.planned + Nanos(8 * MS);
+    clock.held(Nanos(8 * MS), now);
+    let next = clock.next(now);
+    assert!(next.planned >= now + Nanos(24 * MS));
+    assert!(next.skipped >= 2, "{next:?}");
+}
+
+#[test]
+fn no_time_is_too_late() {
+    let mut clock = Clock::new(Timestamp(u64::MAX - 10), Nanos(0), 3);
+    clock.held(Nanos(u64::MAX / 2), Timestamp(5));
+    let due = Clock::new(Timestamp(0), Nanos(1_000), 1).next(Timestamp(3_600_000_000_000));
+    assert!(due.index > 3_000_000_000);
+}

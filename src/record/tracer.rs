@@ -66,8 +66,11 @@ impl StopFlag {
     }
 }
 
-/// Ticks between tracer and unwinder at most: where one takes a while, the other does not wait.
+/// Ticks between tracer and unwinder at most: where one takes a while, the other does not wait…
 const BUFFERS: usize = 64;
+/// …and their stacks' bytes, but for the fewest that let both work at once.
+const BUFFER_BYTES: usize = 24 << 20;
+const FEWEST_BUFFERS: usize = 3;
 
 /// Begins to trace; answers the engine and the scheduling that the calling thread got. The thread
 /// must be the one that goes on with it.
@@ -112,7 +115,7 @@ pub(super) fn run(
     let end = plan.duration.map(|duration| start + duration);
     let mut clock = Clock::new(start, plan.interval, start.0);
     let mut report = reporter(messages);
-    let mut buffers = 0;
+    let (mut buffers, mut limit) = (0, BUFFERS);
     while !plan.stop.is_set() {
         let due = clock.next(process::now());
         if due.skipped > 0 {
@@ -132,7 +135,7 @@ pub(super) fn run(
         }
         let mut buffer = match returned.try_recv() {
             Ok(buffer) => buffer,
-            Err(TryRecvError::Empty) if buffers < BUFFERS => {
+            Err(TryRecvError::Empty) if buffers < limit => {
                 buffers += 1;
                 Box::default()
             }
@@ -145,6 +148,8 @@ pub(super) fn run(
         buffer.index = due.index;
         buffer.planned = due.planned;
         engine.tick(&mut buffer, &mut report);
+        clock.held(buffer.stop, process::now());
+        limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
         let _ = messages.send(Message::Tick(buffer));
     }
 }

@@ -141,6 +141,10 @@ fn write_stacks(out: &mut dyn Write, stacks: &Stacks<'_, Frame<'_>>) -> Result<(
     let offsets = nodes.iter().zip(0_u32..);
     let offsets = offsets.map(|((caller, _), at)| caller.map_or(0, |caller| at - caller.0));
     table.set_all("prefixOffset", offsets)?;
+    // The same as row numbers, as older versions had it: the page passes over it, but scripts that
+    // read profiles know it.
+    let callers = nodes.iter().map(|(caller, _)| caller.map(|id| id.0));
+    table.set_all("prefix", callers)?;
     table.set("length", &nodes.len())?;
     table.end()
 }

@@ -20,9 +20,11 @@ pub(super) struct Held {
     pub(super) range: Option<usize>,
 }
 
-/// How long the tree is held for threads that do not stop. On a busy machine a thread that is
-/// ready to run must get a CPU before it can run into its stop.
+/// How long the tree is held after the last thread that stopped. On a busy machine a thread that
+/// is ready to run must get a CPU before it can run into its stop; many take their turns.
 const PATIENCE: Nanos = Nanos(1_000_000);
+/// How long it is held for all of them.
+const LIMIT: Nanos = Nanos(25_000_000);
 /// Beyond that, one part in so many of the time that passes may be spent on being patient…
 const EXTRA_SHARE: u64 = 50;
 /// …and so much at once, at most.
@@ -58,15 +60,22 @@ impl StopEngine {
     /// Moves the threads of `self.waiting` to `self.held` as they stop. Those that have not
     /// stopped in time stay behind.
     pub(super) fn collect(&mut self, begin: Timestamp, patience: Nanos) {
+        let mut last_stop = begin;
         loop {
+            let before = self.waiting.len();
             let many = self.waiting.len() > FEW;
             if many {
                 let nap = (self.waiting.len() as u64 * NAP_PER_THREAD).clamp(NAP.0, NAP.1);
                 std::thread::sleep(Duration::from_nanos(nap));
             }
             self.collect_round();
-            let waited = process::now().since(begin);
-            if self.waiting.is_empty() || waited > patience {
+            let now = process::now();
+            if self.waiting.len() < before {
+                last_stop = now;
+            }
+            let waited = now.since(begin);
+            let is_vain = now.since(last_stop) > patience || waited > LIMIT;
+            if self.waiting.is_empty() || is_vain {
                 return;
             }
             if !many && waited > SPIN {

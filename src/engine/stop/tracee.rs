@@ -55,7 +55,7 @@ pub(super) struct Kept {
 }
 
 /// Stack bytes copied of a thread whose stack's end is not known yet.
-const FIRST_COPY: u64 = 64 << 10;
+const FIRST_COPY: u64 = 16 << 10;
 /// Stack bytes copied of one thread at most.
 const MAX_COPY: u64 = 16 << 20;
 
