@@ -196,7 +196,11 @@ impl<W: Write> Recorder<W> {
                 .unwind(&space.code, registers, &stack, &mut self.frames)
                 .end;
         }
-        let is_unfit = !matches!(end, StackEnd::Root | StackEnd::NotCopied(_));
+        let is_unfit = match end {
+            StackEnd::Root => false,
+            StackEnd::NotCopied(_) => !self.has_stack_end(pid, registers.sp()),
+            _ => true,
+        };
         let Some(events) = self.spaces.look_again(pid, buffer.time, is_unfit) else {
             return Ok(end);
         };
@@ -216,6 +220,11 @@ impl<W: Write> Recorder<W> {
         Ok(end)
     }
 
+    fn has_stack_end(&self, pid: Pid, sp: Address) -> bool {
+        let space = self.spaces.get(pid);
+        space.is_some_and(|space| space.stack_end(sp).is_some())
+    }
+
     /// The sample of a snapshot whose frames are at hand; `None` for a thread that is not known.
     fn sample(
         &mut self,
@@ -229,12 +238,15 @@ impl<W: Write> Recorder<W> {
             _ => None,
         };
         thread.cpu_total = snapshot.cpu_total.or(thread.cpu_total);
-        if let (Ok(registers), false) = (&snapshot.registers, thread.is_stack_end_told) {
-            let space = self.spaces.get(snapshot.pid);
-            if let Some(stack_end) = space.and_then(|space| space.stack_end(registers.sp())) {
-                thread.is_stack_end_told = true;
-                stack_ends.push((snapshot.tid, stack_end));
-            }
+        let is_cut = matches!(end, StackEnd::NotCopied(_));
+        if let Ok(registers) = &snapshot.registers
+            && (thread.stack_end.is_none() || is_cut)
+            && let Some(space) = self.spaces.get(snapshot.pid)
+            && let stack_end @ Some(told) = space.stack_end(registers.sp())
+            && thread.stack_end != stack_end
+        {
+            thread.stack_end = stack_end;
+            stack_ends.push((snapshot.tid, told));
         }
         let state = match snapshot.state {
             RunState::Running if cpu == Some(Nanos(0)) => RunState::Runnable,

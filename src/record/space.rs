@@ -19,6 +19,8 @@ pub(super) struct Space {
     entries: Vec<MapEntry>,
     /// Memory that stacks can lie in: start and end.
     writable: Vec<(Address, Address)>,
+    /// The main thread's stack, which grows down between two looks.
+    main_stack: Option<(Address, Address)>,
     next_read: Timestamp,
     pause: Nanos,
 }
@@ -35,6 +37,9 @@ pub(super) struct Spaces {
 const SHORTEST_PAUSE: Nanos = Nanos(10_000_000);
 /// Mappings are looked at this often in any case, so that what was unmapped is noticed.
 const LONGEST_PAUSE: Nanos = Nanos(1_000_000_000);
+
+/// A stack pointer so far below the main thread's stack as it was last seen may still belong to it.
+const MAX_GROWTH: u64 = 1 << 30;
 
 impl Spaces {
     pub(super) fn get(&self, pid: Pid) -> Option<&Space> {
@@ -127,6 +132,7 @@ impl Space {
             code: AddressSpace::new(),
             entries: Vec::new(),
             writable: Vec::new(),
+            main_stack: None,
             next_read: time,
             pause: SHORTEST_PAUSE,
         }
@@ -135,6 +141,12 @@ impl Space {
     /// Where the memory that holds this stack pointer ends.
     pub(super) fn stack_end(&self, sp: Address) -> Option<Address> {
         let behind = self.writable.partition_point(|&(start, _)| start <= sp);
+        if self.writable.get(behind).copied() == self.main_stack
+            && let Some((start, end)) = self.main_stack
+            && start.0 - sp.0 <= MAX_GROWTH
+        {
+            return Some(end);
+        }
         let &(_, end) = self.writable.get(behind.checked_sub(1)?)?;
         (sp < end).then_some(end)
     }
@@ -147,6 +159,8 @@ impl Space {
         time: Timestamp,
         modules: &mut Modules,
     ) -> Vec<Event> {
+        let main_stack = entries.iter().find(|entry| entry.path == "[stack]");
+        self.main_stack = main_stack.map(|entry| (entry.start, entry.end));
         let writable = entries.iter().filter(|entry| entry.is_writable);
         self.writable = writable.map(|entry| (entry.start, entry.end)).collect();
         let code: Vec<MapEntry> = entries.into_iter().filter(|e| e.is_executable).collect();

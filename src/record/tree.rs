@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::engine::TreeEvent;
 use crate::process;
 use crate::profile::{
-    Event, ExitStatus, Image, Loss, LossKind, LossSubject, Nanos, Pid, Process, ProcessId, Thread,
-    ThreadId, ThreadName, Tid, Timestamp,
+    Address, Event, ExitStatus, Image, Loss, LossKind, LossSubject, Nanos, Pid, Process, ProcessId,
+    Thread, ThreadId, ThreadName, Tid, Timestamp,
 };
 
 /// Who is alive, and under which ids.
@@ -30,8 +30,8 @@ pub(super) struct LiveThread {
     pub(super) id: ThreadId,
     /// CPU time at its last sample; zero for one born under our eyes, `None` for one met alive.
     pub(super) cpu_total: Option<Nanos>,
-    /// The engine has been told where its stack ends.
-    pub(super) is_stack_end_told: bool,
+    /// Where its stack ends, as the engine has been told.
+    pub(super) stack_end: Option<Address>,
 }
 
 /// What an event of the tree means for the memory of processes.
@@ -209,7 +209,7 @@ impl Tree {
         let live = LiveThread {
             id,
             cpu_total: is_new.then_some(Nanos(0)),
-            is_stack_end_told: false,
+            stack_end: None,
         };
         self.threads.insert(tid, live);
         let thread = Thread {

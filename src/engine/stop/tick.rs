@@ -98,7 +98,7 @@ impl StopEngine {
             }
             if raw.is_64_bit {
                 let address = raw.registers.stack_start();
-                let bytes = buffer.reserve_bytes(tracee.stack_bytes(address));
+                let bytes = buffer.reserve_bytes(tracee.stack_bytes(address, tracees.len()));
                 held.range = Some(self.ranges.len());
                 self.ranges.push(RemoteRange {
                     address,

@@ -54,18 +54,20 @@ pub(super) struct Kept {
     pub(super) stack: Vec<u8>,
 }
 
-/// Stack bytes copied of a thread whose stack's end is not known yet.
-const FIRST_COPY: u64 = 16 << 10;
+/// Stack bytes copied of all threads whose stacks' ends are not known yet, shared among them…
+const FIRST_COPIES: usize = 1 << 20;
+/// …and of one, at least and at most.
+const FIRST_COPY: (usize, usize) = (16 << 10, 512 << 10);
 /// Stack bytes copied of one thread at most.
 const MAX_COPY: u64 = 16 << 20;
 
 impl Tracee {
-    /// Bytes of its stack to copy, from `start` on.
-    pub(super) fn stack_bytes(&self, start: Address) -> usize {
+    /// Bytes of its stack to copy, from `start` on, when so many threads are traced.
+    pub(super) fn stack_bytes(&self, start: Address, threads: usize) -> usize {
         let live = match self.stack_end {
             Some(end) if end > start && end.0 - start.0 <= MAX_COPY => end.0 - start.0,
             Some(end) if end > start && end.0 - start.0 <= 64 * MAX_COPY => MAX_COPY,
-            _ => FIRST_COPY,
+            _ => return (FIRST_COPIES / threads.max(1)).clamp(FIRST_COPY.0, FIRST_COPY.1),
         };
         live as usize
     }
@@ -136,10 +138,11 @@ impl StopEngine {
 
     /// Takes the stack of a stopped thread that will not move for some time.
     pub(super) fn keep_stack(&mut self, index: usize) {
+        let threads = self.tracees.len();
         let tracee = &mut self.tracees[index];
         tracee.kept = sys::registers(tracee.tid).ok().map(|raw| {
             let start = raw.registers.stack_start();
-            let mut stack = vec![0; tracee.stack_bytes(start)];
+            let mut stack = vec![0; tracee.stack_bytes(start, threads)];
             let got = sys::read_memory(tracee.tid, start, &mut stack);
             stack.truncate(got);
             Box::new(Kept {
