@@ -1,6 +1,7 @@
 //! Signals reach the program as without sprof.
 
 use crate::machine::{Scratch, alone};
+use crate::recording::Recording;
 use crate::{program, sprof};
 
 #[test]
@@ -50,4 +51,18 @@ fn a_process_stopped_by_the_user_stays_stopped_and_goes_on() {
     for sample in &recording.samples {
         assert_eq!(sample.state, "stopped", "{sample:?}");
     }
+}
+
+#[test]
+fn a_call_that_waits_forever_is_not_interrupted() {
+    let _cpus = alone();
+    let scratch = Scratch::new();
+    let file = scratch.file("waits.sprof");
+    let mut record = sprof::record(1000, &file);
+    record.arg("--").arg(program::usual("waits"));
+    let outcome = sprof::run(&mut record);
+    let text = outcome.assert_code(0).text();
+    assert_eq!(text, "wakes 60 interrupted 0\n");
+    let recording = Recording::of(&file);
+    assert!(recording.ticks.len() > 100, "{}", recording.ticks.len());
 }

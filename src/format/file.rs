@@ -7,12 +7,17 @@ use super::ids::Ids;
 use super::{FormatError, Limits, Reader, Writer};
 use crate::profile::Recording;
 
-/// Makes the file for a new recording.
+/// Makes the file for a new recording. A device or pipe that is there is written to.
 ///
 /// # Errors
 /// Those of the system; a file that is there is never overwritten.
 pub fn create(path: &Path) -> Result<File, FormatError> {
-    Ok(OpenOptions::new().write(true).create_new(true).open(path)?)
+    let mut options = OpenOptions::new();
+    let is_stream = path
+        .metadata()
+        .is_ok_and(|there| !there.is_file() && !there.is_dir());
+    options.write(true).create_new(!is_stream);
+    Ok(options.open(path)?)
 }
 
 /// A writer that goes on behind the end of a whole recording, to add symbols to it. End it with

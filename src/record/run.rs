@@ -58,7 +58,9 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
         Ok(running) => running,
         Err(error) => {
             // Nothing was recorded: the file is ours, and empty of ticks.
-            let _ = std::fs::remove_file(&output);
+            if output.is_file() {
+                let _ = std::fs::remove_file(&output);
+            }
             return Err(error);
         }
     };

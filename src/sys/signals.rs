@@ -17,6 +17,7 @@ use nix::sys::time::TimeSpec;
 /// SIGPIPE to be ignored before `main`, so it must be read before that.
 static SIGPIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 static SIGCHLD_IGNORED: AtomicBool = AtomicBool::new(false);
+static SIGXFSZ_IGNORED: AtomicBool = AtomicBool::new(false);
 
 // SAFETY: the C runtime calls the functions of this section once, before the Rust runtime starts;
 // `note_dispositions` needs nothing of either.
@@ -27,6 +28,7 @@ static NOTE_DISPOSITIONS: extern "C" fn() = note_dispositions;
 extern "C" fn note_dispositions() {
     SIGPIPE_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
     SIGCHLD_IGNORED.store(is_ignored(libc::SIGCHLD), Ordering::Relaxed);
+    SIGXFSZ_IGNORED.store(is_ignored(libc::SIGXFSZ), Ordering::Relaxed);
 }
 
 fn is_ignored(signal: libc::c_int) -> bool {
@@ -38,11 +40,12 @@ fn is_ignored(signal: libc::c_int) -> bool {
     answer == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Sets SIGPIPE and SIGCHLD to what sprof was started with. Async-signal-safe.
+/// Sets the signals that sprof has changed for itself to what sprof was started with. Async-signal-safe.
 pub(super) fn restore_dispositions() {
     let restored = [
         (libc::SIGPIPE, &SIGPIPE_IGNORED),
         (libc::SIGCHLD, &SIGCHLD_IGNORED),
+        (libc::SIGXFSZ, &SIGXFSZ_IGNORED),
     ];
     for (signal, ignored) in restored {
         let action = if ignored.load(Ordering::Relaxed) {
@@ -69,13 +72,16 @@ pub fn stop_signals() -> SigSet {
 
 /// Blocks signals in the calling thread and those it will start, to be read from
 /// [`signal_source`]; answers the mask before. An ignored SIGCHLD would report nothing, so it is
-/// set to its default, which does the same while it is blocked.
+/// set to its default, which does the same while it is blocked. Writing beyond the limit of a file's
+/// size becomes an error instead of a signal.
 ///
 /// # Errors
 /// The system's.
 pub fn block(signals: &SigSet) -> Result<SigSet, Errno> {
     // SAFETY: the default disposition runs no code of ours.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    // SAFETY: an ignored signal runs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     signals.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK)
 }
 

@@ -1,5 +1,7 @@
 //! Beginning to trace: a command that waits at its gate, or processes that run.
 
+use std::collections::HashMap;
+
 use super::StopEngine;
 use super::tracee::Phase;
 use crate::engine::refusal::explain;
@@ -94,6 +96,7 @@ impl StopEngine {
             return Ok(());
         }
         let mut refusal = explain(pid, Errno::ESRCH);
+        let mut refused = HashMap::new();
         let mut is_reported = false;
         loop {
             let mut is_new = false;
@@ -103,9 +106,8 @@ impl StopEngine {
                 }
                 if let Err(errno) = sys::seize(tid) {
                     // A first thread that has ended while others run says EPERM: go on.
-                    if !is_reported {
-                        refusal = explain(Pid(tid.0), errno);
-                    }
+                    refusal = explain(Pid(tid.0), errno);
+                    refused.insert(tid, refusal.clone());
                     continue;
                 }
                 is_new = true;
@@ -129,9 +131,26 @@ impl StopEngine {
                     is_new: false,
                 });
             }
-            if !is_new {
-                return if is_reported { Ok(()) } else { Err(refusal) };
+            if !is_new && is_reported {
+                report_refused(pid, &refused, report);
+                return Ok(());
             }
+            if !is_new {
+                return Err(refusal);
+            }
+        }
+    }
+}
+
+/// Single threads of a process that refuse while others do not: what another program traces. One
+/// that was born while we attached is traced by sprof already.
+fn report_refused(pid: Pid, refused: &HashMap<Tid, Refusal>, report: &mut dyn FnMut(TreeEvent)) {
+    let own = Pid(std::process::id() as i32);
+    for (tid, refusal) in refused {
+        let is_ours = matches!(refusal, Refusal::AlreadyTraced { tracer, .. } if *tracer == own);
+        if !is_ours && !matches!(refusal, Refusal::NoSuchProcess | Refusal::Zombie) {
+            let (time, why) = (process::now(), format!("thread {tid}: {refusal}"));
+            report(TreeEvent::NotTraceable { pid, time, why });
         }
     }
 }

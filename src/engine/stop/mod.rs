@@ -121,3 +121,6 @@ impl Engine for StopEngine {
         self.read_some_names(passed, report);
     }
 }
+
+#[cfg(test)]
+mod tests;
