@@ -35,7 +35,8 @@ impl Default for DebugSearch {
 }
 
 impl DebugSearch {
-    /// Finds the debug file made with a module: by build id first, then by the name and the
+    /// Finds the debug file made with a module, in this mount namespace whatever the module's was:
+    /// neither way accepts a file of another module. By build id first, then by the name and the
     /// checksum of `.gnu_debuglink` (layout and order of places: GDB manual, "Debugging
     /// Information in Separate Files").
     ///

@@ -98,7 +98,17 @@ impl ObjectFile {
         })
     }
 
-    /// The path it was opened by.
+    /// The same file, known by the path where it lies: one that was opened through a live process's
+    /// `/proc` entries has to be found again, and its debug file beside it, when that has ended.
+    #[must_use]
+    pub fn known_by(self, path: &Path) -> ObjectFile {
+        ObjectFile {
+            path: path.to_owned(),
+            ..self
+        }
+    }
+
+    /// The path it was opened by, or is known by.
     pub fn path(&self) -> &Path {
         &self.path
     }

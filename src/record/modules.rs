@@ -1,6 +1,7 @@
 //! The object files of all recorded processes, each opened once.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::memory::Memory;
@@ -47,7 +48,8 @@ impl Modules {
             return Some((known.clone(), None));
         }
         let mapped = MappedFileId::new(entry.device, entry.inode);
-        let file = open_mapped(&map_file_paths(pid, entry), mapped).map(Arc::new);
+        let file = open_mapped(&map_file_paths(pid, entry), mapped);
+        let file = file.map(|file| Arc::new(file.known_by(Path::new(&entry.path))));
         let open = OpenModule {
             id: self.next_id(),
             file,

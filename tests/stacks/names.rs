@@ -170,3 +170,17 @@ fn compressed_debug_sections_give_the_same_names() {
     ));
     assert_eq!(all_names(&plain, &nowhere()), all_names(&small, &nowhere()));
 }
+
+#[test]
+fn a_debug_file_is_looked_for_where_the_program_lies() {
+    let (program, _) = split("names-moved", "cc -O2 -g");
+    let alias = program.with_file_name("opened-by");
+    let _ = fs::remove_dir_all(&alias);
+    fs::create_dir_all(&alias).unwrap();
+    let alias = alias.join("program");
+    fs::copy(&program, &alias).unwrap();
+    let file = open(&alias);
+    assert_eq!(nowhere().find(&file).err(), Some(DebugMissing::NotFound));
+    let file = file.known_by(&program);
+    assert!(counts(&all_names(&file, &nowhere()), "recurse").1 > 0);
+}
