@@ -3,6 +3,7 @@
 use crate::profile::{BuildId, ModuleOffset};
 
 const PT_LOAD: u32 = 1;
+const PT_DYNAMIC: u32 = 2;
 const PT_NOTE: u32 = 4;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PF_X: u32 = 1;
@@ -79,6 +80,8 @@ pub(super) struct Headers {
     pub(super) sections: Vec<SectionHeader>,
     /// Address and size of `.eh_frame_hdr`, by program header: there without section headers too.
     pub(super) eh_frame_hdr: Option<(u64, u64)>,
+    /// Place and size in the file of the dynamic section, by program header.
+    pub(super) dynamic: Option<(u64, u64)>,
     pub(super) build_id: Option<BuildId>,
 }
 
@@ -165,6 +168,7 @@ fn program_headers(bytes: &Bytes<'_>, headers: &mut Headers) -> Option<()> {
                 executable: header.u32(4)? & PF_X != 0,
             }),
             PT_GNU_EH_FRAME => headers.eh_frame_hdr = Some((address, memory_size)),
+            PT_DYNAMIC => headers.dynamic = Some((file_offset, file_size)),
             PT_NOTE if headers.build_id.is_none() => {
                 headers.build_id = bytes.get(file_offset, file_size).and_then(build_id);
             }

@@ -195,6 +195,12 @@ impl ObjectFile {
         (!data.is_empty()).then_some((address, data))
     }
 
+    /// The dynamic section, which the dynamic linker reads. Needs no section headers.
+    pub(super) fn dynamic(&self) -> Option<&[u8]> {
+        let (file_offset, size) = self.headers.dynamic?;
+        Bytes(self.bytes()).get(file_offset, size)
+    }
+
     /// A section by name, decompressed (`SHF_COMPRESSED`, or the older `.zdebug_…` in place of
     /// `.debug_…`). `None` when there is none or its header lies.
     pub fn section(&self, name: &str) -> Option<Section<'_>> {

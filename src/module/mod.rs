@@ -4,11 +4,13 @@
 //! field of it is trusted: whatever the bytes say, reading them answers a value or nothing.
 
 mod debug_file;
+mod dynamic;
 mod elf;
 mod file;
 mod identity;
 
 pub use debug_file::{DebugMissing, DebugSearch};
+pub use dynamic::DynamicSymbols;
 pub use elf::Segment;
 pub use file::{ObjectFile, OpenError, Section};
 pub use identity::{FileIdentity, MappedFileId, open_mapped, open_recorded};

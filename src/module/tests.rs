@@ -1,7 +1,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{DebugMissing, DebugSearch, MappedFileId, ObjectFile, OpenError, open_mapped};
+use super::{
+    DebugMissing, DebugSearch, DynamicSymbols, MappedFileId, ObjectFile, OpenError, open_mapped,
+};
 use crate::profile::{Address, BuildId, ModuleOffset, SymbolReason};
 
 /// An ELF file of two segments that lld would lay out: code at offset 0x600, address 0x1600.
@@ -116,4 +118,71 @@ fn a_module_that_names_no_debug_file_has_none() {
         directories: vec![PathBuf::from("/nonexistent")],
     };
     assert_eq!(search.find(&file).err(), Some(DebugMissing::NotNamed));
+}
+
+/// The image with a dynamic section at 0x200 that has a hash table of this tag and these words at
+/// 0x300, symbols at 0x440, and strings at 0x500.
+fn dynamic_image(hash: u64, words: &[u32]) -> Vec<u8> {
+    let mut bytes = image();
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    put(56, &4_u16.to_le_bytes());
+    let header: [u64; 7] = [2 | 6 << 32, 0x200, 0x200, 0x200, 0x100, 0x100, 8];
+    for (field, value) in header.iter().enumerate() {
+        put(64 + 3 * 56 + field * 8, &value.to_le_bytes());
+    }
+    let entries = [
+        (5, 0x500),
+        (10, 8),
+        (6, 0x440),
+        (hash, 0x300),
+        (0, 0),
+        (6, 1),
+    ];
+    for (index, (tag, value)) in entries.into_iter().enumerate() {
+        put(0x200 + index * 16, &u64::to_le_bytes(tag));
+        put(0x208 + index * 16, &u64::to_le_bytes(value));
+    }
+    for (index, word) in words.iter().enumerate() {
+        put(0x300 + index * 4, &word.to_le_bytes());
+    }
+    put(0x500, b"\0one\0two");
+    bytes
+}
+
+const OLD_HASH: u64 = 4;
+const GNU_HASH: u64 = 0x6fff_fef5;
+/// Two buckets, symbols hashed from 1 on, a bloom filter of one word; the second bucket's chain
+/// begins with symbol 2 and ends with symbol 3.
+const GNU_WORDS: [u32; 9] = [2, 1, 1, 0, 0, 0, 1, 2, 1];
+
+#[test]
+fn dynamic_symbols_are_found_and_counted_without_section_headers() {
+    let check = |hash, words: &[u32], count: Option<usize>| {
+        let file = ObjectFile::from_bytes("image", dynamic_image(hash, words)).unwrap();
+        let found = file.dynamic_symbols();
+        assert_eq!(found.map(|it| it.entries.len()), count.map(|it| it * 24));
+        assert!(found.is_none_or(|it| it.strings == b"\0one\0two"));
+    };
+    check(OLD_HASH, &[1, 3], Some(3));
+    let mut words = GNU_WORDS.to_vec();
+    words.extend([8, 9]);
+    check(GNU_HASH, &words, Some(4));
+    // No symbol is hashed: those before the first that would be are all.
+    check(GNU_HASH, &[1, 2, 1, 0, 0, 0, 0], Some(2));
+    // Nothing says how many.
+    check(99, &[1, 3], None);
+}
+
+#[test]
+fn a_dynamic_section_may_say_anything() {
+    let whole = dynamic_image(GNU_HASH, &GNU_WORDS);
+    let places = (0x200..0x260).chain(0x300..0x324).chain(232..288);
+    for (at, value) in places.flat_map(|at| [0, 1, 0x7f, 0x80, 0xff].map(|value| (at, value))) {
+        let mut changed = whole.clone();
+        changed[at] = value;
+        let file = ObjectFile::from_bytes("changed", changed).unwrap();
+        if let Some(DynamicSymbols { entries, strings }) = file.dynamic_symbols() {
+            assert!(entries.len() + strings.len() <= 2 * whole.len());
+        }
+    }
 }

@@ -44,8 +44,12 @@ impl<'a> SymbolTable<'a> {
             file,
         };
         for file in std::iter::once(file).chain(debug_file) {
-            for name in [".symtab", ".dynsym"] {
-                table.read(file, name);
+            table.read_section(file, ".symtab");
+            if table.read_section(file, ".dynsym").is_none()
+                && let Some(dynamic) = file.dynamic_symbols()
+            {
+                let (entries, strings) = (dynamic.entries, dynamic.strings);
+                table.read(entries, Cow::Borrowed(strings));
             }
         }
         table.symbols.sort_unstable();
@@ -81,15 +85,20 @@ impl<'a> SymbolTable<'a> {
         Some(String::from_utf8_lossy(name).into_owned())
     }
 
-    fn read(&mut self, file: &'a ObjectFile, name: &str) -> Option<()> {
+    fn read_section(&mut self, file: &'a ObjectFile, name: &str) -> Option<()> {
         let entries = file.section(name)?.data;
         let strings = file.linked_section(name)?.data;
-        let table = u8::try_from(self.strings.len()).ok()?;
+        self.read(&entries, strings);
+        Some(())
+    }
+
+    fn read(&mut self, entries: &[u8], strings: Cow<'a, [u8]>) {
+        // Two tables of two files at most.
+        let table = self.strings.len() as u8;
         for entry in entries.chunks_exact(ENTRY) {
             self.symbols.extend(self.symbol(entry, table, &strings));
         }
         self.strings.push(strings);
-        Some(())
     }
 
     fn symbol(&self, entry: &[u8], table: u8, strings: &[u8]) -> Option<Symbol> {
