@@ -4,6 +4,7 @@
 //! the procedure linkage table. Everything is read from bytes that may be anything: what cannot be
 //! understood costs its own names, not those of the rest of the module.
 
+mod alias;
 mod demangle;
 mod dwarf;
 mod plt;
@@ -88,6 +89,9 @@ impl Names<'_> {
         if outermost.function.is_none() {
             outermost.function.clone_from(&symbol);
         }
+        if let Some(name) = &mut outermost.function {
+            *name = alias::public(name, symbol.as_deref()).to_owned();
+        }
         // Only the outermost can be without a name here: a line without a function.
         if outermost.function.is_none() {
             return self.without_dwarf(offset, None);
@@ -109,7 +113,7 @@ impl Names<'_> {
 
     fn without_dwarf(&self, offset: ModuleOffset, symbol: Option<&str>) -> Symbolized {
         let name = match symbol {
-            Some(symbol) => demangle::demangle(symbol),
+            Some(symbol) => demangle::demangle(alias::public(symbol, None)),
             None => match self.stubs.find(offset) {
                 Some(callee) => format!("{}@plt", demangle::demangle(&callee)),
                 None if self.symbols.is_empty() && self.dwarf.is_none() => {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::alias::unversioned;
 use crate::module::ObjectFile;
 use crate::profile::ModuleOffset;
 
@@ -82,7 +83,7 @@ impl<'a> SymbolTable<'a> {
         let strings = self.strings.get(usize::from(symbol.table))?;
         let name = strings.get(symbol.name as usize..)?;
         let name = name.split(|&byte| byte == 0).next()?;
-        Some(String::from_utf8_lossy(name).into_owned())
+        Some(String::from_utf8_lossy(unversioned(name)).into_owned())
     }
 
     fn read_section(&mut self, file: &'a ObjectFile, name: &str) -> Option<()> {
