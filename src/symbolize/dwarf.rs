@@ -10,12 +10,26 @@ use crate::profile::ModuleOffset;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
+/// Sections that say nothing of functions and lines, and would be decompressed. The locations of
+/// variables alone are a sixth of glibc's debug file.
+const UNUSED: [SectionId; 6] = [
+    SectionId::DebugLoc,
+    SectionId::DebugLocLists,
+    SectionId::DebugMacinfo,
+    SectionId::DebugMacro,
+    SectionId::DebugNames,
+    SectionId::DebugTypes,
+];
+
 /// The debug sections of a file, decompressed.
 pub(super) struct Sections<'a>(DwarfSections<Cow<'a, [u8]>>);
 
 impl<'a> Sections<'a> {
     pub(super) fn of(file: &'a ObjectFile) -> Sections<'a> {
         let load = |id: SectionId| {
+            if UNUSED.contains(&id) {
+                return Ok(Cow::default());
+            }
             let section = file.section(id.name()).map(|section| section.data);
             Ok::<_, std::convert::Infallible>(section.unwrap_or_default())
         };
