@@ -15,6 +15,8 @@ pub struct Registers {
 }
 
 impl Registers {
+    /// DWARF number of rax, in which system calls answer.
+    pub const AX: usize = 0;
     /// DWARF number of the frame pointer rbp.
     pub const BP: usize = 6;
     /// DWARF number of the stack pointer rsp.

@@ -72,6 +72,27 @@ pub(super) fn is_thread_end(code: &[u8]) -> bool {
     code.windows(4).any(|it| it == [0xb0, 60, 0x0f, 0x05])
 }
 
+/// Whether the address is behind the system call, up to where its ways part, by which glibc's `clone` (56) and `clone3` (435)
+/// make a thread: `test %rax, %rax; jl error; je child; ret`, and the child begins with what marks
+/// the outermost frame, `xor %ebp, %ebp` (System V ABI, AMD64 supplement, 3.4.1). The CFI of both
+/// functions ends before the system call and begins again at the child's code.
+pub(super) fn is_cloned(before: &[u8], code: &[u8]) -> bool {
+    const CLONE: &[u8] = &[0xb8, 56, 0, 0, 0, 0x0f, 0x05];
+    const CLONE3: &[u8] = &[0xb8, 0xb3, 1, 0, 0, 0x0f, 0x05];
+    // Bytes of the instructions that have run since: none, the test, the first branch.
+    [0, 3, 5].into_iter().any(|since| {
+        let Some(at) = before.len().checked_sub(since) else {
+            return false;
+        };
+        let (call, passed) = before.split_at(at);
+        let branches = matches!(
+            [passed, code].concat()[..],
+            [0x48, 0x85, 0xc0, 0x7c, _, 0x74, 1, 0xc3, 0x31, 0xed, ..]
+        );
+        branches && (call.ends_with(CLONE) || call.ends_with(CLONE3))
+    })
+}
+
 /// Where a leaf's frame stands, known by the instruction it stands at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LeafFrame {
@@ -79,6 +100,14 @@ pub(super) struct LeafFrame {
     pub(super) cfa_from_sp: u8,
     /// The caller's frame pointer has been pushed just below the return address.
     pub(super) saved_bp: bool,
+}
+
+impl LeafFrame {
+    /// Nothing has been pushed: the return address lies at the stack pointer.
+    pub(super) const ENTERED: LeafFrame = LeafFrame {
+        cfa_from_sp: 8,
+        saved_bp: false,
+    };
 }
 
 /// Reads the instruction at an address without unwind information. Only what leaves no doubt:

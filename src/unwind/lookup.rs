@@ -54,6 +54,9 @@ fn without_cfi(
     }
     let file = cfi.file();
     let function = before(file, offset, offset, code::FUNCTION);
+    if code::is_cloned(function, code) {
+        return Rule::Cloned;
+    }
     Rule::NoCfi {
         leaf: code::leaf_frame(function, code),
         no_frame_pointer: !code.is_empty() && !code::sets_frame_pointer(function, code, offset.0),

@@ -43,6 +43,9 @@ pub(super) enum Rule {
     SignalReturn,
     /// There is no caller.
     Root,
+    /// Behind the system call that makes a thread, where both come out: the new one has no caller,
+    /// the old one's return address lies at the stack pointer.
+    Cloned,
     /// No unwind information.
     NoCfi {
         /// For a leaf, by the instruction it stands at.

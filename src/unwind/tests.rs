@@ -1,6 +1,11 @@
-use super::code::{Call, LeafFrame, call_before, is_signal_return, leaf_frame, sets_frame_pointer};
+use std::sync::Arc;
+
+use super::code::{
+    Call, LeafFrame, call_before, is_cloned, is_signal_return, leaf_frame, sets_frame_pointer,
+};
 use super::{AddressSpace, Unwinder};
 use crate::memory::{MemoryCopy, Registers};
+use crate::module::ObjectFile;
 use crate::profile::{Address, Frame, Mapping, ModuleId, ProcessId, StackEnd, Timestamp};
 
 fn mapping(module: u32, start: u64, end: u64) -> Mapping {
@@ -172,4 +177,69 @@ fn a_leaf_outside_code_is_shown_alone() {
     let found = Unwinder::new().unwind(&AddressSpace::new(), &registers, &[], &mut out);
     assert_eq!(out, [generated(0)]);
     assert_eq!(found.end, StackEnd::Unmapped);
+}
+
+/// glibc's `clone3` from its system call to the child's code, loaded at address 0x1000; nothing
+/// else, so that there is no CFI either.
+fn clone3_image() -> Vec<u8> {
+    let code = [
+        0xb8, 0xb3, 1, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 1, 0xc3, 0x31, 0xed,
+    ];
+    let mut bytes = vec![0_u8; 0x200];
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    put(0, b"\x7fELF\x02\x01\x01");
+    put(18, &62_u16.to_le_bytes());
+    put(32, &64_u64.to_le_bytes());
+    put(54, &56_u16.to_le_bytes());
+    put(56, &1_u16.to_le_bytes());
+    let header: [u64; 7] = [1 | 5 << 32, 0x100, 0x1000, 0x1000, 0x100, 0x100, 0x1000];
+    for (field, value) in header.iter().enumerate() {
+        put(64 + field * 8, &value.to_le_bytes());
+    }
+    put(0x100, &code);
+    bytes
+}
+
+#[test]
+fn a_thread_that_clone_has_just_made_has_no_caller() {
+    let file = Arc::new(ObjectFile::from_bytes("libc", clone3_image()).unwrap());
+    let mut space = AddressSpace::new();
+    let libc = Mapping {
+        bias: 0,
+        ..mapping(0, 0x1000, 0x1100)
+    };
+    space.map(&libc, Some(file));
+    space.map_generated(Address(0x10000), Address(0x20000));
+    // The stack holds the return address of the thread that called.
+    let stack = 0x11000_u64.to_le_bytes();
+    let copy = MemoryCopy {
+        start: Address(0x8000),
+        bytes: &stack,
+    };
+    // A new thread, the tid that the old one gets, and its system call still going on (-ENOSYS).
+    for (answer, callers) in [(0, 0), (4711, 1), (-38_i64 as u64, 1)] {
+        let mut registers = Registers {
+            ip: Address(0x1007),
+            ..Registers::default()
+        };
+        registers.general[Registers::AX] = answer;
+        registers.general[Registers::SP] = 0x8000;
+        let mut out = Vec::new();
+        let found = Unwinder::new().unwind(&space, &registers, &[copy], &mut out);
+        assert_eq!(out.len(), 1 + callers, "{answer}");
+        assert_eq!(found.end.is_root(), callers == 0, "{answer}");
+    }
+}
+
+#[test]
+fn only_the_code_of_clone_is_taken_for_it() {
+    let image = clone3_image();
+    let (before, code) = (&image[0x100..0x107], &image[0x107..0x111]);
+    for at in 0x107..0x10f {
+        let between = matches!(at, 0x107 | 0x10a | 0x10c);
+        assert_eq!(is_cloned(&image[0x100..at], &image[at..0x111]), between);
+    }
+    // Another system call, and a branch to code that is no outermost frame.
+    assert!(!is_cloned(&[0xb8, 39, 0, 0, 0, 0x0f, 0x05], code));
+    assert!(!is_cloned(before, &image[0x107..0x110]));
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::AddressSpace;
 use super::cache::RowCache;
 use super::cfi::{Context, ModuleCfi};
+use super::code::LeafFrame;
 use super::cursor::{Cursor, Via};
 use super::evaluate::{Caller, Evaluate};
 use super::lookup::read_row;
@@ -131,6 +132,9 @@ impl Unwinder {
         });
         match row.rule {
             Rule::Frame(rule) => cursor.by_rule(rule),
+            // What the system call answers the new thread: zero.
+            Rule::Cloned if cursor.general[Registers::AX] == 0 => Err(StackEnd::Root.into()),
+            Rule::Cloned => cursor.by_rule(FrameRule::of_leaf(LeafFrame::ENTERED)),
             Rule::Evaluate => self.evaluate(backing, offset, cursor),
             Rule::NoCfi {
                 leaf: Some(leaf), ..
