@@ -72,10 +72,10 @@ pub(super) fn is_thread_end(code: &[u8]) -> bool {
     code.windows(4).any(|it| it == [0xb0, 60, 0x0f, 0x05])
 }
 
-/// Whether the address is behind the system call, up to where its ways part, by which glibc's `clone` (56) and `clone3` (435)
-/// make a thread: `test %rax, %rax; jl error; je child; ret`, and the child begins with what marks
-/// the outermost frame, `xor %ebp, %ebp` (System V ABI, AMD64 supplement, 3.4.1). The CFI of both
-/// functions ends before the system call and begins again at the child's code.
+/// Whether the address is behind the system call by which glibc's `clone` (56) and `clone3` (435)
+/// make a thread, and before the ways part: `test %rax, %rax; jl error; je child; ret`. The child
+/// begins with what marks the outermost frame, `xor %ebp, %ebp` (System V ABI, AMD64 supplement,
+/// 3.4.1). The CFI of both functions ends before the system call and begins again at its code.
 pub(super) fn is_cloned(before: &[u8], code: &[u8]) -> bool {
     const CLONE: &[u8] = &[0xb8, 56, 0, 0, 0, 0x0f, 0x05];
     const CLONE3: &[u8] = &[0xb8, 0xb3, 1, 0, 0, 0x0f, 0x05];
