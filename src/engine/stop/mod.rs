@@ -35,7 +35,7 @@ pub struct StopEngine {
     processes: HashMap<Pid, usize>,
     reports: SignalFd,
     hold: Arc<HoldFlag>,
-    /// Whose name is read next; all are read once a second.
+    /// Whose name is read next.
     next_name: usize,
     /// Names that are due: threads times nanoseconds.
     name_debt: u64,

@@ -219,9 +219,12 @@ impl StopEngine {
         self.serve_exiting(report);
     }
 
-    /// Reads as many names as make a full turn each second, when this much of it has passed.
+    /// Reads as many names as are due after this much time: each ten times a second where threads are
+    /// few, once where they are many.
     pub(super) fn read_some_names(&mut self, passed: Nanos, report: &mut dyn FnMut(TreeEvent)) {
-        self.name_debt += self.tracees.len() as u64 * passed.0.min(SECOND);
+        let threads = self.tracees.len() as u64;
+        let names_a_second = threads.max((10 * threads).min(400));
+        self.name_debt += names_a_second * passed.0.min(SECOND);
         while self.name_debt >= SECOND {
             self.name_debt -= SECOND;
             self.next_name += 1;
