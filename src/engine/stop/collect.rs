@@ -28,7 +28,7 @@ const LIMIT: Nanos = Nanos(25_000_000);
 /// Beyond that, one part in so many of the time that passes may be spent on being patient…
 const EXTRA_SHARE: u64 = 50;
 /// …and so much at once, at most.
-const MAX_EXTRA: Nanos = Nanos(10_000_000);
+pub(super) const MAX_EXTRA: Nanos = Nanos(10_000_000);
 
 /// So few threads are waited for by their signals, which wake the tracer at once; more of them
 /// would wake it all the time, and keep each other from the CPU.

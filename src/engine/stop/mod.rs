@@ -67,7 +67,7 @@ impl StopEngine {
             name_debt: 0,
             perturbed: 0,
             last_begin: process::now(),
-            extra: Nanos(0),
+            extra: collect::MAX_EXTRA,
             waiting: Vec::new(),
             held: Vec::new(),
             ranges: Vec::new(),
