@@ -2,6 +2,7 @@
 //! samples, losses. Everything here is a value; nothing reads a file, a process or a clock.
 
 mod builder;
+mod date;
 mod event;
 mod frame;
 mod id;
@@ -18,6 +19,7 @@ mod time;
 mod track;
 
 pub use builder::Profile;
+pub use date::Utc;
 pub use event::Event;
 pub use frame::{CodeAddress, Frame, Marker, StackEnd};
 pub use id::{ModuleId, Pid, ProcessId, StackId, ThreadId, Tid};

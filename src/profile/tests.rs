@@ -66,3 +66,71 @@ fn percentiles_are_by_nearest_rank() {
     let thousand: Vec<u64> = (1..=1000).collect();
     assert_eq!(spread(&thousand), Some((500, 990, 1000, 500_500)));
 }
+
+#[test]
+fn dates_follow_the_calendar() {
+    let cases = [
+        (0, "1970-01-01 00:00:00 UTC"),
+        (951_782_399, "2000-02-28 23:59:59 UTC"),
+        (951_782_400, "2000-02-29 00:00:00 UTC"),
+        (951_868_800, "2000-03-01 00:00:00 UTC"),
+        (1_709_251_199, "2024-02-29 23:59:59 UTC"),
+        (1_796_081_045, "2026-11-30 23:24:05 UTC"),
+        (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+    ];
+    for (seconds, shown) in cases {
+        let date = Utc::at(seconds * 1_000_000_000);
+        assert_eq!(date.to_string(), shown);
+        let digits: String = shown.chars().filter(char::is_ascii_digit).collect();
+        assert_eq!(date.compact(), format!("{}-{}", &digits[..8], &digits[8..]));
+    }
+    assert_eq!(Utc::at(u64::MAX).date, (2554, 7, 21));
+}
+
+#[test]
+fn a_process_is_called_by_the_title_it_gave_itself() {
+    let name = |exe: &str, argv: &[&str]| {
+        let image = Image {
+            from: Timestamp(0),
+            exe: exe.to_owned(),
+            argv: argv.iter().map(|&word| word.to_owned()).collect(),
+        };
+        let process = Process {
+            id: ProcessId(0),
+            pid: Pid(7),
+            inner_pid: None,
+            parent: None,
+            parent_pid: Pid(1),
+            start: Timestamp(0),
+            end: None,
+            exit_status: None,
+            images: vec![image],
+        };
+        process.name()
+    };
+    let cases: [(&str, &[&str], &str); 8] = [
+        (
+            "/bin/nginx",
+            &["nginx: worker process"],
+            "nginx: worker process",
+        ),
+        (
+            "/bin/postgres",
+            &["postgres: walwriter   ", ""],
+            "postgres: walwriter",
+        ),
+        (
+            "/bin/python3",
+            &["gunicorn: master [app]"],
+            "gunicorn: master [app]",
+        ),
+        ("/bin/sh", &["sh", "-c", "echo a: b"], "sh"),
+        ("/bin/sh", &["a: b", "c"], "sh"),
+        ("/srv/my: dir/prog", &["/srv/my: dir/prog"], "prog"),
+        ("/bin/prog (deleted)", &["prog"], "prog"),
+        ("", &[], "pid 7"),
+    ];
+    for (exe, argv, shown) in cases {
+        assert_eq!(name(exe, argv), shown, "{argv:?}");
+    }
+}

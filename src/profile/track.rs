@@ -77,9 +77,13 @@ impl Process {
         self.images.last()
     }
 
-    /// The executable's file name, else the first argument's, else `pid N`.
+    /// The title it gave itself, else the executable's file name, else the first argument's, else
+    /// `pid N`.
     pub fn name(&self) -> String {
         let image = self.image();
+        if let Some(title) = image.and_then(Image::title) {
+            return title.to_owned();
+        }
         let path = image
             .map(|image| image.exe.trim_end_matches(" (deleted)"))
             .filter(|exe| !exe.is_empty())
@@ -91,6 +95,18 @@ impl Process {
             Some(name) => name.to_owned(),
             None => format!("pid {}", self.pid),
         }
+    }
+}
+
+impl Image {
+    /// What the program wrote over its arguments to tell its processes apart, as servers do:
+    /// `nginx: worker process`. It looks like one argument, and what follows it, if anything, is
+    /// padding.
+    fn title(&self) -> Option<&str> {
+        let (title, padding) = self.argv.split_first()?;
+        let title = title.trim_end();
+        let is_title = title.contains(": ") && !title.starts_with('/');
+        (is_title && padding.iter().all(|word| word.trim().is_empty())).then_some(title)
     }
 }
 

@@ -5,13 +5,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use nix::sys::signal::SigSet;
-use nix::time::ClockId;
 
 use super::config::{RecordError, Target};
 use crate::engine::{AttachError, Refusal};
 use crate::format;
 use crate::process::{self, read_stat};
-use crate::profile::{Nanos, Pid, Session};
+use crate::profile::{Nanos, Pid, Session, Utc};
 use crate::sys::{Errno, Gated, GatedError, spawn_gated};
 
 /// Whom the tracer is to trace.
@@ -97,7 +96,8 @@ impl Prepared {
         let plain = |c: char| if is_plain(c) { c } else { '_' };
         let name: String = self.name.chars().map(plain).take(64).collect();
         let pid = self.roots.first().map_or(0, |pid| pid.0);
-        PathBuf::from(format!("sprof.{name}.{pid}.{}.sprof", utc_time()))
+        let time = Utc::at(process::read_clocks().realtime_ns).compact();
+        PathBuf::from(format!("sprof.{name}.{pid}.{time}.sprof"))
     }
 
     /// The session as far as it is known before the first tick.
@@ -144,28 +144,4 @@ pub(super) fn failed(command: &[OsString], why: &GatedError) -> RecordError {
             why: *why,
         },
     }
-}
-
-/// `20261130-235959`, UTC.
-fn utc_time() -> String {
-    let now = nix::time::clock_gettime(ClockId::CLOCK_REALTIME).map_or(0, |time| time.tv_sec());
-    let (days, second) = (now.div_euclid(86_400), now.rem_euclid(86_400));
-    // Civil date from days since 1970: years begin in March, so that the leap day comes last and
-    // each 400 years have 146 097 days (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::profile::{LossKind, Nanos, Profile, Spread};
+use crate::profile::{LossKind, Nanos, Profile, Spread, Utc};
 
 use super::columns::{Align, Columns, clean, counted, headline, percent};
-use super::date::utc;
 use super::gather::Gathered;
 
 /// Appends the first lines, and those about ticks.
@@ -13,7 +12,7 @@ pub(super) fn write(out: &mut String, profile: &Profile, gathered: &Gathered<'_>
     let session = &profile.session;
     let mut columns = Columns::new(&[Align::Left, Align::Left]);
     columns.line(["recorded", &clean(&subject(profile))]);
-    columns.line(["began", &utc(session.clocks.realtime_ns).to_string()]);
+    columns.line(["began", &Utc::at(session.clocks.realtime_ns).to_string()]);
     columns.line(["lasted", &lasted(profile, gathered)]);
     columns.line([
         "machine",

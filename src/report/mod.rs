@@ -5,7 +5,6 @@
 //! speak to the terminal.
 
 mod columns;
-mod date;
 mod functions;
 mod gather;
 mod head;

@@ -45,10 +45,11 @@ fn header(out: &mut String, process: &Process, threads: usize) {
     let argv = process
         .image()
         .map_or(String::new(), |image| image.argv.join(" "));
+    let argv = argv.trim_end();
     let command = if argv.is_empty() {
         process.name()
     } else {
-        argv
+        argv.to_owned()
     };
     let count = counted(threads as u64, "thread");
     let _ = writeln!(

@@ -1,7 +1,6 @@
 //! Recordings made up here, whose numbers are known.
 
 use super::columns::{clean, counted, percent, shortened};
-use super::date::utc;
 use super::gather::{Sums, gather};
 use super::*;
 use crate::profile::{
@@ -672,21 +671,4 @@ fn counts_and_shares_are_worded() {
     assert_eq!(percent(1, 0), "");
     assert_eq!(percent(1, 3), "33.3 %");
     assert_eq!(percent(u64::MAX, u64::MAX), "100.0 %");
-}
-
-#[test]
-fn dates_follow_the_calendar() {
-    let cases = [
-        (0, "1970-01-01 00:00:00 UTC"),
-        (951_782_399, "2000-02-28 23:59:59 UTC"),
-        (951_782_400, "2000-02-29 00:00:00 UTC"),
-        (951_868_800, "2000-03-01 00:00:00 UTC"),
-        (1_709_251_199, "2024-02-29 23:59:59 UTC"),
-        (1_796_081_045, "2026-11-30 23:24:05 UTC"),
-        (4_107_542_400, "2100-03-01 00:00:00 UTC"),
-    ];
-    for (seconds, shown) in cases {
-        assert_eq!(utc(seconds * 1_000_000_000).to_string(), shown);
-    }
-    assert_eq!(utc(u64::MAX).date, (2554, 7, 21));
 }

@@ -84,7 +84,7 @@ impl fmt::Display for Hint {
                  run sprof as root, and in a container with --cap-add=SYS_PTRACE"
             }
             Hint::NoSuchProcess => "see what runs with `ps -e`; pids are those of sprof's own /proc",
-            Hint::Zombie => "it has ended, and waits for its parent to ask how; there is nothing to record",
+            Hint::Zombie => "its parent has yet to ask how it ended; record one that runs (`ps -e` shows them)",
             Hint::KernelThread => "threads of the kernel cannot be stopped; record a process with a program",
             Hint::OwnAncestor => "it would wait for sprof and sprof for it; record another process",
             Hint::ProgramMissing => "it is in no folder of PATH; give its path, such as ./program",
