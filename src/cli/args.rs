@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand};
 
 use crate::profile::{Nanos, Pid};
 
@@ -55,6 +55,10 @@ pub(super) enum Command {
 }
 
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("target").args(["pids", "command"]).required(true))]
+#[command(override_usage = "\
+sprof record [OPTIONS] [--] COMMAND [ARGUMENT]...
+       sprof record [OPTIONS] -p PID [-p PID]...")]
 #[command(after_help = "\
 Examples:
   sprof record ls -l                  everything behind `ls` belongs to it
@@ -68,8 +72,7 @@ failed, 126 where the command could not be executed, 127 where it was not found,
 command line is wrong.")]
 pub(super) struct RecordArgs {
     /// Record this running process and its children; can be repeated
-    #[arg(short, long = "pid", value_name = "PID", value_parser = pid,
-          required_unless_present = "command", conflicts_with = "command")]
+    #[arg(short, long = "pid", value_name = "PID", value_parser = pid)]
     pub(super) pids: Vec<Pid>,
 
     /// Ticks a second, in the mean
@@ -95,24 +98,31 @@ pub(super) struct RecordArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("result").args(["output", "to"]).required(true).multiple(true))]
 #[command(after_help = "\
-Examples:
-  sprof convert a.sprof -o a.json              for https://profiler.firefox.com
-  sprof convert a.sprof -o a.pftrace           for https://ui.perfetto.dev
-  sprof convert a.sprof --to jsonl | less      for scripts; without -o to stdout
+Formats, and the ending of OUT that asks for each where --to does not:
+  firefox      .json              for https://profiler.firefox.com
+  perfetto     .pftrace           for https://ui.perfetto.dev
+  speedscope   .speedscope.json   for https://www.speedscope.app
+  chrome       .trace.json        Chrome trace events, read by many viewers
+  collapsed    .folded            for flame graphs
+  jsonl        .jsonl             for scripts: all that is known, an object a line
 
-The format is told by --to, else by the ending of OUT. OUT appears when it is whole, and
-replaces an older file of its name.")]
+Examples:
+  sprof convert a.sprof -o a.pftrace
+  sprof convert a.sprof --to jsonl | less      without -o to stdout
+
+OUT appears when it is whole, and replaces an older file of its name.")]
 pub(super) struct ConvertArgs {
     /// The recording
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
 
     /// Where to write; - for stdout
-    #[arg(short, long, value_name = "OUT", required_unless_present = "to")]
+    #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
 
-    /// The format
+    /// The format; unless told, by the ending of OUT
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<String>,
 }

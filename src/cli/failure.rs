@@ -70,6 +70,7 @@ pub(super) fn output_hint(path: &Path, error: &io::Error) -> Option<Hint> {
     Some(match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Hint::DiskFull,
         io::ErrorKind::FileTooLarge => Hint::FileTooLarge,
+        io::ErrorKind::AlreadyExists if path.is_dir() => Hint::IsFolder,
         io::ErrorKind::AlreadyExists => Hint::OutputExists,
         io::ErrorKind::IsADirectory => Hint::IsFolder,
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !folder.is_dir() => {

@@ -7,6 +7,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::args::{Arguments, Command, RecordArgs};
 use super::failure::{Failure, output_hint};
+use crate::convert::Format;
 use crate::profile::{Nanos, Pid};
 use crate::term::Hint;
 
@@ -126,6 +127,43 @@ fn what_makes_no_sense_together_is_refused() {
 }
 
 #[test]
+fn the_help_tells_every_format_and_an_ending_that_asks_for_it() {
+    let mut command = Arguments::command();
+    let convert = command.find_subcommand_mut("convert").unwrap();
+    let help = convert.render_help().to_string();
+    let table = help.split("\nFormats").nth(1).unwrap();
+    let rows: Vec<_> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .skip(1)
+        .take_while(|row| !row.is_empty())
+        .collect();
+    assert_eq!(rows.len(), Format::ALL.len());
+    for format in Format::ALL {
+        let row = rows.iter().find(|row| row[0] == format.name()).unwrap();
+        let output = PathBuf::from(format!("a{}", row[1]));
+        assert_eq!(Format::from_path(&output), Some(format));
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_with_all_that_would_do() {
+    let message = |line: &str| {
+        let words = std::iter::once("sprof").chain(line.split_whitespace());
+        let error = Arguments::try_parse_from(words).unwrap_err();
+        error.render().to_string()
+    };
+    let record = message("record");
+    assert!(record.contains("--pid <PID>|COMMAND"), "{record}");
+    assert!(record.contains("[--] COMMAND [ARGUMENT]..."), "{record}");
+    let convert = message("convert a.sprof");
+    assert!(
+        convert.contains("--output <OUT>|--to <FORMAT>"),
+        "{convert}"
+    );
+}
+
+#[test]
 fn a_failure_is_one_line_and_a_hint() {
     let error = io::Error::from_raw_os_error(nix::libc::ENOSPC);
     let hint = output_hint(Path::new("a.json"), &error);
@@ -160,6 +198,7 @@ fn facts_about_outputs_become_hints() {
         (nix::libc::EROFS, "/a.json", Some(Hint::FolderDenied)),
         (nix::libc::EISDIR, "/tmp", Some(Hint::IsFolder)),
         (nix::libc::EEXIST, "a.sprof", Some(Hint::OutputExists)),
+        (nix::libc::EEXIST, "/tmp", Some(Hint::IsFolder)),
         (nix::libc::EMFILE, "a.json", Some(Hint::TooManyFiles)),
         (
             nix::libc::ENOENT,
