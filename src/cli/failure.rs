@@ -63,10 +63,7 @@ impl Failure {
 
 /// What can be done where `path` cannot be written to for this reason.
 pub(super) fn output_hint(path: &Path, error: &io::Error) -> Option<Hint> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     Some(match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Hint::DiskFull,
         io::ErrorKind::FileTooLarge => Hint::FileTooLarge,
@@ -79,6 +76,14 @@ pub(super) fn output_hint(path: &Path, error: &io::Error) -> Option<Hint> {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Hint::FolderDenied,
         _ => return limits_hint(error),
     })
+}
+
+/// Where a file of this name stands.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// What can be done where a limit of the system's was met.

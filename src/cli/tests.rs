@@ -1,4 +1,4 @@
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::args::{Arguments, Command, RecordArgs};
 use super::failure::{Failure, output_hint};
+use super::output::OutputFile;
 use crate::convert::Format;
 use crate::profile::{Nanos, Pid};
 use crate::term::Hint;
@@ -175,6 +176,32 @@ fn a_failure_is_one_line_and_a_hint() {
     );
     assert_eq!(failure.code(), 1);
     assert!(!failure.is_broken_pipe());
+}
+
+#[test]
+fn an_output_is_not_there_before_it_is_whole() {
+    // In memory, where files without a name are known whatever the disk's file system.
+    let folder = PathBuf::from(format!("/dev/shm/sprof-output-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("a.json");
+    let names = || std::fs::read_dir(&folder).unwrap().count();
+    let begin = |text: &str| {
+        let mut output = OutputFile::create(&path, Path::new("a.sprof")).unwrap();
+        output.write_all(text.as_bytes()).unwrap();
+        output
+    };
+    drop(begin("left"));
+    assert_eq!(names(), 0);
+    let output = begin("first");
+    assert_eq!(names(), 0, "a sprof that is killed here leaves nothing");
+    output.finish().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+    let output = begin("second");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+    output.finish().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
+    assert_eq!(names(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
