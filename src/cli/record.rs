@@ -8,6 +8,7 @@ use crate::engine::{AttachError, Refusal};
 use crate::format::FormatError;
 use crate::profile::{ExitStatus, Nanos};
 use crate::record::{self, Config, Observer, RecordError, Summary, Target};
+use crate::report::counted;
 use crate::term::{self, Hint, Progress, Work};
 
 pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
@@ -68,17 +69,25 @@ fn exit_code(summary: &Summary) -> u8 {
 fn summary_text(summary: &Summary) -> String {
     let due = summary.ticks.saturating_add(summary.ticks_missed);
     let mut lines = vec![format!(
-        "sprof: kept {} of {due} ticks in {}: {} samples, {} threads, {} processes",
-        summary.ticks, summary.duration, summary.samples, summary.threads, summary.processes,
+        "sprof: kept {} of {} in {}: {}, {}, {}",
+        summary.ticks,
+        counted(due, "tick"),
+        summary.duration,
+        counted(summary.samples, "sample"),
+        counted(summary.threads, "thread"),
+        counted(summary.processes, "process"),
     )];
+    if due == 0 {
+        lines.push("sprof: it ended before the first tick; record faster, with -r".to_owned());
+    }
     if let Some(mean) = summary.stop_total.0.checked_div(summary.ticks) {
         let (mean, max) = (Nanos(mean), summary.stop_max);
         lines.push(format!("sprof: pauses: {mean} in the mean, {max} at most"));
     }
     if summary.perturbed > 0 {
-        let count = summary.perturbed;
+        let stops = counted(summary.perturbed, "stop");
         lines.push(format!(
-            "sprof: {count} stops met a system call that a stop can interrupt"
+            "sprof: {stops} met a system call that a stop can interrupt"
         ));
     }
     let refused = summary.not_traceable.iter();

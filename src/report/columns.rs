@@ -107,7 +107,7 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// A count and its noun: `1 thread`, `2 threads`.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     let plural = match (count, noun.strip_suffix("ss")) {
         (1, _) => "",
         (_, Some(_)) => "es",

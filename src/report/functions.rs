@@ -234,11 +234,13 @@ pub(super) fn write(out: &mut String, gathered: &Gathered<'_>, length: Length) {
     let total = |function: &Function| function.total;
     let whole = format!("CPU time {}", all.cpu);
     if all.cpu.0 > 0 {
+        // A thread that works in short bursts is mostly found asleep after them.
+        let note = "(what a thread used since its last sample counts where it is found)";
         list(
             out,
             gathered,
             length,
-            &format!("{whole}: functions by their own"),
+            &format!("{whole}: functions by their own\n  {note}"),
             cpu,
             own,
         );
@@ -256,8 +258,11 @@ pub(super) fn write(out: &mut String, gathered: &Gathered<'_>, length: Length) {
         headline(out, "CPU time: none");
     }
     let whole = match gathered.wall(all.samples) {
-        Some(wall) => format!("Wall time {wall} of all threads"),
-        None => format!("Wall time of {} samples", all.samples),
+        Some(wall) => format!("Wall time {wall} of all threads, waiting ones too"),
+        None => format!(
+            "Wall time of {} samples, of waiting threads too",
+            all.samples
+        ),
     };
     list(
         out,

@@ -12,6 +12,7 @@ mod losses;
 mod stacks;
 mod tracks;
 
+pub use columns::counted;
 pub use stacks::stacks;
 
 use crate::profile::{Recording, RecordingError};

@@ -237,12 +237,19 @@ fn recursion_and_inlining_count_once_in_the_total() {
     );
     let text = made.text(Length::Short);
     assert_eq!(
+        part(&text, "CPU time 40.0 ms: functions").lines().nth(1),
+        Some("  (what a thread used since its last sample counts where it is found)")
+    );
+    assert_eq!(
         cells(part(&text, "CPU time 40.0 ms: with"), "fib"),
         ["0.0 %", "25.0 %", "fib (prog)"]
     );
     assert_eq!(
         cells(
-            part(&text, "Wall time 20.0 ms of all threads: functions"),
+            part(
+                &text,
+                "Wall time 20.0 ms of all threads, waiting ones too: functions"
+            ),
             "add"
         ),
         ["50.0 %", "50.0 %", "add (prog)"]

@@ -46,7 +46,18 @@ fn the_summary_says_what_was_kept_and_what_it_cost() {
          sprof: not recorded: gdb (pid 7) traces 8\n\
          sprof: recorded to a.sprof; see `sprof report a.sprof`"
     );
-    assert!(!summary_text(&Summary::default()).contains("pauses"));
+    let too_short = Summary {
+        output: "b.sprof".into(),
+        processes: 1,
+        threads: 1,
+        ..Summary::default()
+    };
+    assert_eq!(
+        summary_text(&too_short),
+        "sprof: kept 0 of 0 ticks in 0 ns: 0 samples, 1 thread, 1 process\n\
+         sprof: it ended before the first tick; record faster, with -r\n\
+         sprof: recorded to b.sprof; see `sprof report b.sprof`"
+    );
 }
 
 #[test]
