@@ -89,9 +89,11 @@ impl<W: Write> Writer<W> {
         if writer.scratch.len() > PAYLOAD_MAX {
             return Err(FormatError::Refused("a session of more than 16 MiB"));
         }
-        writer.sink.write_all(&MAGIC)?;
-        writer.written = MAGIC.len() as u64;
-        writer.write_chunk(kind::HEAD)?;
+        // By one write: whoever is killed leaves no file, or one that can be read.
+        let mut beginning = MAGIC.to_vec();
+        beginning.extend_from_slice(writer.packer.pack(kind::HEAD, &writer.scratch)?);
+        writer.sink.write_all(&beginning)?;
+        writer.written = beginning.len() as u64;
         writer.sink.flush()?;
         Ok(writer)
     }

@@ -103,7 +103,7 @@ pub enum RecordError {
     #[error("cannot run {0}: no such program")]
     ProgramNotFound(String),
     /// It is there and cannot be run.
-    #[error("cannot run {program}: {why}")]
+    #[error("cannot run {program}: {}", why.desc())]
     CannotExecute {
         /// The program.
         program: String,

@@ -320,3 +320,31 @@ fn symbols_can_be_added_to_a_whole_file_and_to_no_other() {
     assert!(matches!(append(&path), Err(FormatError::NotWhole)));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// What each write brings.
+#[derive(Default)]
+struct Writes(Vec<Vec<u8>>);
+
+impl Write for Writes {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.push(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_kill_after_any_write_leaves_a_recording() {
+    let mut writer = Writer::new(Writes::default(), &Session::default()).unwrap();
+    writer.event(&Event::Module(module(0))).unwrap();
+    writer.tick(&Tick::default()).unwrap();
+    let writes = writer.finish(Clocks::default()).unwrap().0;
+    assert!(writes.len() > 2, "{}", writes.len());
+    for count in 1..=writes.len() {
+        let found = read(&open(&writes[..count].concat()).unwrap());
+        assert_eq!(found.lost, 0, "after {count} writes");
+    }
+}
