@@ -1,5 +1,6 @@
 /* Waits without a timeout in calls that answer a stop with EINTR: epoll_wait, sigwaitinfo, semop.
- * Each is woken 20 times by another thread. No handler is installed, so no call may ever fail.
+ * Each is woken 20 times by another thread, and sent a signal that is ignored by default, which a
+ * tracer gets to see. No handler is installed, so no call may ever fail.
  * Truth: stdout, "wakes N interrupted M": M is 0 unprofiled, and must be so profiled. */
 #include "truth.h"
 #include <errno.h>
@@ -66,7 +67,9 @@ int main(void) {
     pthread_create(&threads[2], NULL, in_semop, NULL);
     struct sembuf give = {0, 1, 0};
     for (int wake = 0; wake < WAKES; wake++) {
-        sleep_ns(50000000);
+        sleep_ns(25000000);
+        for (int i = 0; i < 3; i++) pthread_kill(threads[i], SIGURG);
+        sleep_ns(25000000);
         uint64_t one = 1;
         if (write(event, &one, sizeof one) != sizeof one) return 98;
         pthread_kill(signalled, SIGUSR1);

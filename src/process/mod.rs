@@ -11,7 +11,9 @@ mod tree;
 pub use clock::{now, read_clocks, start_time};
 pub use live::{LiveMemory, arguments, executable, map_file_paths, thread_name};
 pub use maps::{MapEntry, parse_maps, read_maps};
-pub use stat::{Stat, Status, cpu_time, parse_stat, read_stat, read_status, sleeping_state};
+pub use stat::{
+    Stat, Status, catches, cpu_time, parse_stat, read_stat, read_status, sleeping_state,
+};
 pub use tree::{ancestors, descendants, threads};
 
 #[cfg(test)]

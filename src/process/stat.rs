@@ -55,6 +55,8 @@ pub struct Status {
     pub tracer: i32,
     /// Real user.
     pub user: u32,
+    /// Signals that it has handlers for: bit N - 1 for signal N.
+    pub caught: u64,
     /// Its number in each PID namespace, outermost first.
     pub namespace_pids: Vec<i32>,
 }
@@ -72,11 +74,22 @@ pub fn read_status(pid: Pid) -> Option<Status> {
             "Tgid" => status.process = words.next()?.parse().ok()?,
             "TracerPid" => status.tracer = words.next()?.parse().ok()?,
             "Uid" => status.user = words.next()?.parse().ok()?,
+            "SigCgt" => status.caught = u64::from_str_radix(words.next()?, 16).ok()?,
             "NSpid" => status.namespace_pids = words.filter_map(|word| word.parse().ok()).collect(),
             _ => {}
         }
     }
     Some(status)
+}
+
+/// Whether a process has a handler for a signal.
+pub fn catches(pid: Pid, signal: i32) -> bool {
+    let bit = u32::try_from(signal - 1)
+        .ok()
+        .and_then(|shift| 1_u64.checked_shl(shift));
+    read_status(pid)
+        .zip(bit)
+        .is_some_and(|(status, bit)| status.caught & bit != 0)
 }
 
 /// CPU time of a thread from its open `schedstat` file: exact while it is not on a CPU.

@@ -45,6 +45,8 @@ fn this_process_shows_itself() {
     let stat = read_stat(own).unwrap();
     assert!(start_time(stat.start_ticks, &clocks) <= clocks.monotonic);
     assert_eq!(read_status(own).unwrap().process, own.0);
+    // The runtime of the tests catches segmentation faults, and nothing catches SIGURG.
+    assert!(catches(own, 11) && !catches(own, 23) && !catches(own, 0) && !catches(own, 65));
     assert!(threads(own).contains(&Tid(own.0)));
     assert_eq!(ancestors().first(), Some(&stat.parent));
     assert!(!executable(own).is_empty() && !arguments(own).is_empty());

@@ -1,5 +1,7 @@
 //! One stop, served: the target goes on as it would have without a tracer.
 
+use nix::libc;
+
 use super::StopEngine;
 use super::calls::{is_cut_short, waits_forever};
 use super::tracee::{Phase, Tracee};
@@ -23,17 +25,17 @@ impl StopEngine {
             return;
         };
         match stop {
-            // Nobody waits for it any more: an interrupt that outlived its tick, or the end of a
-            // group stop.
-            Stop::Interrupted => {
-                let raw = sys::registers(tid).ok();
-                self.go_on_interrupted(index, raw.as_ref());
+            // Nobody waits for an interrupt any more that outlived its tick; or a group stop ends.
+            Stop::Interrupted => self.go_on_in_call(index, None, sys::registers(tid).ok()),
+            Stop::Signal(signal) => {
+                self.go_on_in_call(index, Some(signal), sys::registers(tid).ok());
             }
             Stop::VforkDone | Stop::Ended(_) => self.go_on(index, 0),
-            Stop::Signal(signal) => self.go_on(index, signal),
             Stop::Group(_) => {
                 self.keep_stack(index);
-                self.tracees[index].phase = Phase::GroupStopped;
+                let tracee = &mut self.tracees[index];
+                tracee.phase = Phase::GroupStopped;
+                tracee.awaits_continue = true;
                 // Fails when it was killed meanwhile; its end is reported next.
                 let _ = sys::listen(tid);
             }
@@ -73,15 +75,40 @@ impl StopEngine {
         let _ = sys::resume(tracee.tid, signal);
     }
 
-    /// Lets a thread run on that was only interrupted, in the call it was in.
-    pub(super) fn go_on_interrupted(&mut self, index: usize, raw: Option<&RawRegisters>) {
-        if raw.is_some_and(waits_forever) {
-            // Fails when it was killed meanwhile; its end is reported next.
-            let _ = sys::restart_call(self.tracees[index].tid);
-        } else if raw.is_some_and(is_cut_short) {
-            self.perturbed += 1;
+    /// Lets a thread run on that was interrupted, or is to get a signal, perhaps in a blocked call.
+    ///
+    /// A tracer gets to see signals that the program ignores, and the call they met answers `EINTR`
+    /// although no signal comes: taken up again, it does so only where a handler runs.
+    pub(super) fn go_on_in_call(
+        &mut self,
+        index: usize,
+        signal: Option<i32>,
+        raw: Option<RawRegisters>,
+    ) {
+        let is_cut_by_us =
+            raw.as_ref().is_some_and(is_cut_short) && !self.is_part_of_group_stop(index, signal);
+        if is_cut_by_us {
+            let (tid, pid) = (self.tracees[index].tid, self.tracees[index].pid);
+            if raw.as_ref().is_some_and(waits_forever) {
+                // Fails when it was killed meanwhile; its end is reported next.
+                let _ = sys::restart_call(tid);
+            } else if signal.is_none_or(|signal| !process::catches(pid, signal)) {
+                self.perturbed += 1;
+            }
         }
-        self.go_on(index, 0);
+        self.go_on(index, signal.unwrap_or(0));
+    }
+
+    /// Whether a stop is one of those that a group stop consists of: it makes the same calls answer
+    /// `EINTR` without a tracer.
+    fn is_part_of_group_stop(&mut self, index: usize, signal: Option<i32>) -> bool {
+        let tracee = &mut self.tracees[index];
+        match signal {
+            None => tracee.phase == Phase::GroupStopped,
+            Some(libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => true,
+            Some(libc::SIGCONT) => std::mem::take(&mut tracee.awaits_continue),
+            Some(_) => false,
+        }
     }
 
     /// Takes in the new thread or process that the event of tracee `index` tells of.

@@ -136,8 +136,8 @@ impl StopEngine {
                 index, stop, raw, ..
             } = self.held[at];
             match stop {
-                Stop::Interrupted => self.go_on_interrupted(index, raw.as_ref()),
-                Stop::Signal(signal) => self.go_on(index, signal),
+                Stop::Interrupted => self.go_on_in_call(index, None, raw),
+                Stop::Signal(signal) => self.go_on_in_call(index, Some(signal), raw),
                 _ => {}
             }
         }

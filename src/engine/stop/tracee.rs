@@ -17,6 +17,8 @@ pub(super) struct Tracee {
     pub(super) phase: Phase,
     /// Its end has been reported: its track is over.
     pub(super) is_end_reported: bool,
+    /// It was stopped with its process; the signal that ended that may still be to come.
+    pub(super) awaits_continue: bool,
     /// Open from the first tick on.
     pub(super) schedstat: Option<File>,
     /// The end of the mapping its stack lies in, where known: all live bytes lie before it.
@@ -81,6 +83,7 @@ impl StopEngine {
             pid,
             phase,
             is_end_reported: false,
+            awaits_continue: false,
             schedstat: None,
             stack_end: None,
             name: String::new(),
