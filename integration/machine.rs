@@ -6,7 +6,10 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{SysconfVar, sysconf};
 
 /// Longest wait for anything that should come soon. Reaching it is a failure, not a result: it
 /// is far above what a busy machine needs.
@@ -106,6 +109,58 @@ fn undisturbed(pid: u32) -> bool {
         && threads(pid)
             .into_iter()
             .all(|tid| !matches!(state(pid, tid), Some('T' | 't' | 'Z')))
+}
+
+/// CPU time of programs that are not children of this one, from a point in time on.
+pub struct Others {
+    begin: Instant,
+    busy: Duration,
+    children: Duration,
+}
+
+impl Others {
+    /// From now on.
+    pub fn now() -> Others {
+        Others {
+            begin: Instant::now(),
+            busy: busy_time(),
+            children: children_time(),
+        }
+    }
+
+    /// Their share of all CPUs since; children count when they have been waited for.
+    pub fn share(&self) -> f64 {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let busy = busy_time().saturating_sub(self.busy);
+        let others = busy.saturating_sub(children_time().saturating_sub(self.children));
+        others.as_secs_f64() / (self.begin.elapsed().as_secs_f64() * cpus as f64)
+    }
+}
+
+/// CPU time of everything on this machine, and what its host took: `/proc/stat`, whose fields are
+/// user, nice, system, idle, iowait, irq, softirq, steal in ticks of the clock (proc(5)).
+fn busy_time() -> Duration {
+    let text = fs::read_to_string("/proc/stat").unwrap();
+    let fields = text
+        .lines()
+        .next()
+        .unwrap()
+        .split_ascii_whitespace()
+        .skip(1);
+    let ticks = fields.take(8).map(|field| field.parse::<u64>().unwrap());
+    let busy: u64 = ticks
+        .enumerate()
+        .filter(|(at, _)| !matches!(at, 3 | 4))
+        .map(|(_, n)| n)
+        .sum();
+    let second = sysconf(SysconfVar::CLK_TCK).unwrap().unwrap();
+    Duration::from_secs_f64(busy as f64 / second as f64)
+}
+
+fn children_time() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Duration::from_micros(micros.try_into().unwrap())
 }
 
 /// A folder that any user may enter, removed with its contents when dropped.
