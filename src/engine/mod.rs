@@ -6,6 +6,7 @@
 mod buffer;
 mod event;
 mod hold;
+mod records;
 mod refusal;
 pub mod stop;
 

@@ -5,6 +5,7 @@
 
 mod limits;
 mod mmap;
+mod perf;
 mod pidfd;
 mod ptrace;
 mod sched;
@@ -17,6 +18,7 @@ mod wait;
 pub use limits::raise_file_limit;
 pub use mmap::MappedFile;
 pub use nix::errno::Errno;
+pub use perf::{PerfRing, Watch, watch};
 pub use pidfd::open_pidfd;
 pub use ptrace::{
     RawRegisters, event_message, interrupt, listen, registers, restart_call, resume, seize,
