@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::profile::{Nanos, Pid};
 
@@ -54,6 +54,14 @@ pub(super) enum Command {
     Dump(DumpArgs),
 }
 
+/// Names of the engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engine {
+    Auto,
+    Barrier,
+    Stop,
+}
+
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("target").args(["pids", "command"]).required(true))]
 #[command(override_usage = "\
@@ -87,6 +95,12 @@ pub(super) struct RecordArgs {
     /// [default: sprof.NAME.PID.TIME.sprof]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+
+    /// How to take every thread's stack at one instant: `barrier` takes the CPUs away from the target
+    /// for an instant and stops nothing, `stop` stops its threads, `auto` is the better one that is
+    /// permitted
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Auto)]
+    pub(super) engine: Engine,
 
     /// Leave function names out; they are then looked up each time it is read
     #[arg(long)]

@@ -2,12 +2,13 @@
 
 use nix::errno::Errno;
 
-use super::args::RecordArgs;
+use super::args::{Engine, RecordArgs};
 use super::failure::{CANNOT_EXECUTE, Failure, NOT_FOUND, RECORD_FAILED, limits_hint, output_hint};
+use crate::engine::barrier::BarrierError;
 use crate::engine::{AttachError, Refusal};
 use crate::format::FormatError;
 use crate::profile::{ExitStatus, Nanos};
-use crate::record::{self, Config, Observer, RecordError, Summary, Target};
+use crate::record::{self, Config, EngineChoice, Observer, RecordError, Summary, Target};
 use crate::report::counted;
 use crate::term::{self, Hint, Progress, Work};
 
@@ -23,6 +24,11 @@ pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
         duration: args.duration,
         output: args.output,
         symbolize: !args.no_symbolize,
+        engine: match args.engine {
+            Engine::Auto => EngineChoice::Auto,
+            Engine::Barrier => EngineChoice::Barrier,
+            Engine::Stop => EngineChoice::Stop,
+        },
     };
     let mut shown = Shown::default();
     let summary = record::record(&config, &mut shown).map_err(failure)?;
@@ -114,6 +120,7 @@ pub(super) fn failure(error: RecordError) -> Failure {
             error: FormatError::Io(error),
         } => (output_hint(path, error), RECORD_FAILED),
         RecordError::Write { .. } => (None, RECORD_FAILED),
+        RecordError::NoBarrier(why) => (Some(barrier_hint(*why)), RECORD_FAILED),
         RecordError::System { why, .. } => (limits_hint(&(*why).into()), RECORD_FAILED),
     };
     Failure::new(error.into(), hint).with_code(code)
@@ -143,6 +150,15 @@ fn refusal_hint(refusal: &Refusal) -> Option<Hint> {
         Refusal::NotPermitted { .. } => Hint::Guarded,
         Refusal::Other(_) => return None,
     })
+}
+
+/// What permits the barrier engine.
+fn barrier_hint(why: BarrierError) -> Hint {
+    match why {
+        BarrierError::NotRealTime | BarrierError::NotPermitted => Hint::BarrierDenied,
+        BarrierError::CpuNotOurs(_) => Hint::CpusDenied,
+        BarrierError::NoRecords(_) => Hint::NoPerfEvents,
+    }
 }
 
 fn execute_hint(why: Errno) -> Option<Hint> {

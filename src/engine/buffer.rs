@@ -22,7 +22,12 @@ pub struct TickBuffer {
     pub stops: u32,
     /// Stops that hit a system call which answers them with `EINTR`.
     pub perturbed: u32,
-    /// One a live thread.
+    /// When the next tick is due, as it seems.
+    pub next: Timestamp,
+    /// Threads without a snapshot have not run since the last tick: all is as it was. Else there is
+    /// one of each live thread.
+    pub carries: bool,
+    /// Of threads.
     pub snapshots: Vec<Snapshot>,
     /// For the engine: where the stacks of these threads end, so that it copies all of them next
     /// time. Filled in by whoever unwinds, on the buffer's way back.
@@ -46,7 +51,9 @@ pub struct Snapshot {
     pub is_carried: bool,
     /// Its registers; `Err`: there is no stack, and why.
     pub registers: Result<Registers, StackEnd>,
-    /// Where its stack bytes lie in the buffer, from [`Registers::stack_start`] on.
+    /// Address of the first of its stack bytes.
+    pub stack_start: Address,
+    /// Where its stack bytes lie in the buffer.
     pub stack: Range<usize>,
 }
 
@@ -67,6 +74,7 @@ impl TickBuffer {
         self.snapshots.reserve(threads);
         self.stack_ends.clear();
         self.used = 0;
+        self.carries = false;
         self.stops = 0;
         self.perturbed = 0;
     }
@@ -74,9 +82,7 @@ impl TickBuffer {
     /// The stack bytes of a snapshot.
     pub fn stack(&self, snapshot: &Snapshot) -> MemoryCopy<'_> {
         MemoryCopy {
-            start: snapshot
-                .registers
-                .map_or(Address(0), |registers| registers.stack_start()),
+            start: snapshot.stack_start,
             bytes: self.bytes.get(snapshot.stack.clone()).unwrap_or_default(),
         }
     }

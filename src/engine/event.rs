@@ -1,5 +1,6 @@
 //! What happens to the tree, in the kernel's own numbers.
 
+use crate::process::MapEntry;
 use crate::profile::{ExitStatus, Pid, Tid, Timestamp};
 
 /// A birth, a death or a change in the target's tree. Numbers are valid at this point of the
@@ -47,8 +48,18 @@ pub enum TreeEvent {
         exe: String,
         /// Arguments.
         argv: Vec<String>,
-        /// The text of its maps file, read before its first instruction.
-        maps: Vec<u8>,
+        /// The text of its maps file, read before its first instruction; `None`: its mappings are
+        /// told one by one.
+        maps: Option<Vec<u8>>,
+    },
+    /// A process maps code.
+    Mapped {
+        /// The process.
+        pid: Pid,
+        /// When.
+        time: Timestamp,
+        /// What, and where; what was there before is gone.
+        entry: MapEntry,
     },
     /// A thread ended.
     ThreadEnd {

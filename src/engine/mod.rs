@@ -1,8 +1,9 @@
-//! Taking one tick: stop, copy, resume.
+//! Taking one tick: registers and stacks of all threads at one instant.
 //!
 //! An engine hands out *snapshots*: registers, stack bytes, a state, and where there is no stack
 //! the reason. Nothing behind it sees a live process, so every engine feeds the same unwinder.
 
+pub mod barrier;
 mod buffer;
 mod event;
 mod hold;

@@ -3,12 +3,14 @@
 //! A process that is gone answers `None` or nothing, never an error: that is the usual end.
 
 mod clock;
+mod cpus;
 mod live;
 mod maps;
 mod stat;
 mod tree;
 
 pub use clock::{now, read_clocks, start_time};
+pub use cpus::online_cpus;
 pub use live::{LiveMemory, arguments, executable, map_file_paths, thread_name};
 pub use maps::{MapEntry, parse_maps, read_maps};
 pub use stat::{

@@ -46,6 +46,11 @@ impl Clock {
         self.rest_until = now + Nanos(stop.0.min(LONGEST_HOLD.0) * REST);
     }
 
+    /// When the tick after that of the last [`next`](Self::next) is due.
+    pub(super) fn following(&self) -> Timestamp {
+        self.planned(self.next)
+    }
+
     /// The next tick. One that is later than half an interval is skipped, not replayed: the ticks
     /// that are taken stay even.
     pub(super) fn next(&mut self, now: Timestamp) -> Due {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::engine::AttachError;
+use crate::engine::barrier::BarrierError;
 use crate::format::FormatError;
 use crate::profile::{ExitStatus, Nanos, Pid};
-use crate::sys::Errno;
+use crate::sys::{Errno, Scheduling};
 
 /// What to record, and how.
 #[derive(Clone, Debug)]
@@ -23,6 +24,31 @@ pub struct Config {
     pub output: Option<PathBuf>,
     /// Whether to look up names at the end.
     pub symbolize: bool,
+    /// How to take ticks.
+    pub engine: EngineChoice,
+}
+
+/// Which engine is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The best that is permitted.
+    #[default]
+    Auto,
+    /// Taking the CPUs away for an instant, or none.
+    Barrier,
+    /// Stopping all threads.
+    Stop,
+}
+
+/// Which engine took the ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineUsed {
+    /// The word for it: `barrier` or `stop`.
+    pub name: &'static str,
+    /// What the thread that takes ticks runs as.
+    pub scheduling: Scheduling,
+    /// Why it is not the better one.
+    pub instead_of_barrier: Option<BarrierError>,
 }
 
 /// Whom to record, with all that is below.
@@ -92,6 +118,8 @@ pub struct Summary {
     pub duration: Nanos,
     /// Processes of the tree that could not be recorded, and why.
     pub not_traceable: Vec<String>,
+    /// Which engine took the ticks.
+    pub engine: Option<EngineUsed>,
     /// Looking up names was given up.
     pub symbolizing_stopped: bool,
 }
@@ -113,6 +141,9 @@ pub enum RecordError {
     /// The target may not be traced.
     #[error(transparent)]
     Attach(#[from] AttachError),
+    /// The engine asked for cannot be had.
+    #[error("cannot use the barrier engine: {0}")]
+    NoBarrier(BarrierError),
     /// The output file could not be made.
     #[error("cannot create {}: {error}", path.display())]
     Create {

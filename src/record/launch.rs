@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::signal::SigSet;
 
-use super::config::{RecordError, Target};
+use super::config::{EngineUsed, RecordError, Target};
 use crate::engine::{AttachError, Refusal};
 use crate::format;
 use crate::process::{self, read_stat};
@@ -101,7 +101,7 @@ impl Prepared {
     }
 
     /// The session as far as it is known before the first tick.
-    pub(super) fn session(&self, interval: Nanos, scheduling: String) -> Session {
+    pub(super) fn session(&self, interval: Nanos, used: &EngineUsed) -> Session {
         let names = nix::sys::utsname::uname().ok();
         let text = |part: fn(&nix::sys::utsname::UtsName) -> &std::ffi::OsStr| {
             names
@@ -115,8 +115,8 @@ impl Prepared {
             command: self.command.clone(),
             roots: self.roots.clone(),
             interval,
-            engine: "stop".to_owned(),
-            scheduling,
+            engine: used.name.to_owned(),
+            scheduling: used.scheduling.to_string(),
             host: text(nix::sys::utsname::UtsName::nodename),
             boot_id: boot_id.unwrap_or_default().trim().to_owned(),
             kernel: text(nix::sys::utsname::UtsName::release),

@@ -16,7 +16,9 @@ mod space;
 mod tracer;
 mod tree;
 
-pub use config::{Config, Observer, Progress, RecordError, Summary, Target};
+pub use config::{
+    Config, EngineChoice, EngineUsed, Observer, Progress, RecordError, Summary, Target,
+};
 pub use names::symbolize_recording;
 pub use run::{dump, record};
 

@@ -10,17 +10,19 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::SigSet;
 
-use super::config::{Config, Observer, Progress, RecordError, Summary, Target};
+use super::config::{
+    Config, EngineChoice, EngineUsed, Observer, Progress, RecordError, Summary, Target,
+};
 use super::launch::{Prepared, Whom, failed};
 use super::names::find_names;
 use super::notice::{Notice, Notices};
 use super::samples::{Counts, ModuleAddresses, Recorder};
 use super::tracer::{self, Message, Plan, StopFlag, TracerError};
-use crate::engine::{Engine, HoldFlag, TickBuffer};
+use crate::engine::{HoldFlag, TickBuffer};
 use crate::format::{FormatError, Limits, Writer};
 use crate::process;
 use crate::profile::{Event, Nanos, Pid, Timestamp};
-use crate::sys::{self, Scheduling, Wake};
+use crate::sys::{self, Wake};
 
 /// Records, until the target has ended, the time is over or a signal asks for the end.
 ///
@@ -76,6 +78,7 @@ struct Running {
     stop: Arc<StopFlag>,
     tracer: JoinHandle<()>,
     unwinder: JoinHandle<(Recorder<File>, Result<(), FormatError>)>,
+    used: EngineUsed,
     child: Option<Pid>,
 }
 
@@ -97,11 +100,12 @@ impl Running {
                 .duration
                 .map(|duration| Nanos(duration.as_nanos() as u64)),
             whom: prepared.whom.clone(),
+            engine: config.engine,
             stop: Arc::clone(&stop),
             hold: Arc::clone(&hold),
         };
-        let (tracer, scheduling) = start_tracer(plan, messages, returned)?;
-        let session = prepared.session(config.interval, scheduling.to_string());
+        let (tracer, used) = start_tracer(plan, messages, returned)?;
+        let session = prepared.session(config.interval, &used);
         let writer =
             Writer::with_limits(file, &session, limits()).map_err(|error| RecordError::Write {
                 path: path.to_path_buf(),
@@ -112,6 +116,7 @@ impl Running {
             stop,
             tracer,
             unwinder,
+            used,
             child: None,
         })
     }
@@ -141,12 +146,13 @@ impl Running {
                 Some(Notice::CommandEnded) | None => {}
             }
         }
-        let child = self.child;
+        let (child, used) = (self.child, self.used);
         let (recorder, recorded) = self.join();
         let (processes, threads) = recorder.lives();
         let (mut writer, counts, addresses) = recorder.into_parts();
         let mut summary = summarize(&counts, child);
         (summary.processes, summary.threads) = (processes, threads);
+        summary.engine = Some(used);
         let named = recorded.and_then(|()| {
             let addresses = if config.symbolize {
                 addresses
@@ -187,7 +193,7 @@ fn limits() -> Limits {
     }
 }
 
-type Tracer = (JoinHandle<()>, Scheduling);
+type Tracer = (JoinHandle<()>, EngineUsed);
 
 /// Starts the tracer; comes back when the target is traced, or refuses.
 fn start_tracer(
@@ -196,23 +202,18 @@ fn start_tracer(
     returned: Receiver<Box<TickBuffer>>,
 ) -> Result<Tracer, RecordError> {
     let (ready, begun) = channel();
-    let handle =
-        std::thread::spawn(
-            move || match tracer::begin(&plan.whom, &plan.hold, &messages) {
-                Ok((mut engine, scheduling)) => {
-                    let _ = ready.send(Ok(scheduling));
-                    tracer::run(&plan, &mut engine, &messages, &returned);
-                }
-                Err(error) => drop(ready.send(Err(error))),
-            },
-        );
+    let handle = std::thread::spawn(move || {
+        match tracer::begin(&plan.whom, plan.engine, &plan.hold, &messages) {
+            Ok((mut engine, used)) => {
+                let _ = ready.send(Ok(used));
+                tracer::run(&plan, engine.as_mut(), &messages, &returned);
+            }
+            Err(error) => drop(ready.send(Err(error))),
+        }
+    });
     match begun.recv() {
-        Ok(Ok(scheduling)) => Ok((handle, scheduling)),
-        Ok(Err(TracerError::Attach(error))) => Err(error.into()),
-        Ok(Err(TracerError::System(why))) => Err(RecordError::System {
-            what: "watch the target",
-            why,
-        }),
+        Ok(Ok(used)) => Ok((handle, used)),
+        Ok(Err(error)) => Err(error.into()),
         Err(_) => match handle.join() {
             Err(panic) => std::panic::resume_unwind(panic),
             Ok(()) => Err(RecordError::System {
@@ -220,6 +221,19 @@ fn start_tracer(
                 why: sys::Errno::UnknownErrno,
             }),
         },
+    }
+}
+
+impl From<TracerError> for RecordError {
+    fn from(error: TracerError) -> RecordError {
+        match error {
+            TracerError::Attach(error) => error.into(),
+            TracerError::NoBarrier(error) => RecordError::NoBarrier(error),
+            TracerError::System(why) => RecordError::System {
+                what: "watch the target",
+                why,
+            },
+        }
     }
 }
 
@@ -302,7 +316,9 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let whom = prepared.whom.clone();
     // On a thread of its own: when it ends, the target is let go.
     let taken = std::thread::spawn(move || {
-        let (mut engine, scheduling) = tracer::begin(&whom, &Arc::default(), &messages)?;
+        let hold = Arc::default();
+        // One stop shows more than waiting for threads to run, and no call is met twice by it.
+        let (mut engine, used) = tracer::begin(&whom, EngineChoice::Stop, &hold, &messages)?;
         let mut report = |event| drop(messages.send(Message::Tree(event)));
         let wake = Wake::new().map_err(TracerError::System)?;
         // Threads that were stopped already say so first.
@@ -311,20 +327,13 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
         buffer.planned = process::now();
         engine.tick(&mut buffer, &mut report);
         let _ = messages.send(Message::Tick(buffer));
-        Ok(scheduling)
+        Ok(used)
     });
-    let scheduling = match taken.join() {
-        Ok(Ok(scheduling)) => scheduling,
-        Ok(Err(TracerError::Attach(error))) => return Err(error.into()),
-        Ok(Err(TracerError::System(why))) => {
-            return Err(RecordError::System {
-                what: "watch the target",
-                why,
-            });
-        }
+    let used = match taken.join() {
+        Ok(taken) => taken.map_err(|error: TracerError| RecordError::from(error))?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    let session = prepared.session(Nanos(1), scheduling.to_string());
+    let session = prepared.session(Nanos(1), &used);
     let (give_back, _returned) = channel();
     let written = Writer::new(Vec::new(), &session).and_then(|writer| {
         let mut recorder = Recorder::new(writer, Arc::default());

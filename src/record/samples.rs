@@ -120,7 +120,7 @@ impl<W: Write> Recorder<W> {
     fn tree_event(&mut self, event: TreeEvent) -> Result<(), FormatError> {
         let time = match &event {
             TreeEvent::Process { .. } => crate::process::now(),
-            TreeEvent::Exec { time, .. } => *time,
+            TreeEvent::Exec { time, .. } | TreeEvent::Mapped { time, .. } => *time,
             _ => Timestamp(0),
         };
         match &event {
@@ -156,11 +156,14 @@ impl<W: Write> Recorder<W> {
         for snapshot in &buffer.snapshots {
             self.hold.give_way();
             let end = self.unwind(buffer, snapshot)?;
-            if let Some(sample) = self.sample(snapshot, end, &mut stack_ends) {
+            if let Some(sample) = self.sample(buffer.index, snapshot, end, &mut stack_ends) {
                 samples.push(sample);
             }
         }
         buffer.stack_ends.extend(stack_ends);
+        if buffer.carries {
+            self.carry(buffer.index, &mut samples);
+        }
         samples.sort_unstable_by_key(|sample| sample.thread);
         self.count(buffer, samples.len());
         self.writer.tick(&Tick {
@@ -228,6 +231,7 @@ impl<W: Write> Recorder<W> {
     /// The sample of a snapshot whose frames are at hand; `None` for a thread that is not known.
     fn sample(
         &mut self,
+        tick: u64,
         snapshot: &Snapshot,
         end: StackEnd,
         stack_ends: &mut Vec<(crate::profile::Tid, Address)>,
@@ -252,24 +256,53 @@ impl<W: Write> Recorder<W> {
             RunState::Running if cpu == Some(Nanos(0)) => RunState::Runnable,
             state => state,
         };
-        let thread = thread.id;
         for frame in &self.frames {
             if let Frame::Native { module, offset } = *frame {
                 self.addresses.entry(module).or_default().insert(offset);
             }
         }
-        let stack = self
-            .writer
-            .stacks()
-            .intern_all(self.frames.iter().rev().copied());
+        let frames = self.frames.iter().rev().copied();
+        let stack = self.writer.stacks().intern_all(frames);
+        let last = &mut thread.last;
+        (last.tick, last.state, last.end) = (Some(tick), state, end);
+        last.frames.clone_from(&self.frames);
+        last.stack = (self.writer.group(), stack);
         Some(Sample {
-            thread,
+            thread: thread.id,
             state,
             cpu,
             carried: snapshot.is_carried,
             stack,
             end,
         })
+    }
+
+    /// Samples of the threads that have none in this tick, because they have not run since the
+    /// last one.
+    fn carry(&mut self, tick: u64, samples: &mut Vec<Sample>) {
+        let group = self.writer.group();
+        for thread in self.tree.threads_mut() {
+            let last = &mut thread.last;
+            if last.tick == Some(tick) || last.tick.is_none() {
+                continue;
+            }
+            // It left its CPU for the last tick, and has not got one back.
+            if last.state == RunState::Running {
+                last.state = RunState::Runnable;
+            }
+            if last.stack.0 != group {
+                let frames = last.frames.iter().rev().copied();
+                last.stack = (group, self.writer.stacks().intern_all(frames));
+            }
+            samples.push(Sample {
+                thread: thread.id,
+                state: last.state,
+                cpu: Some(Nanos(0)),
+                carried: true,
+                stack: last.stack.1,
+                end: last.end,
+            });
+        }
     }
 
     fn count(&mut self, buffer: &TickBuffer, samples: usize) {

@@ -74,13 +74,19 @@ impl Spaces {
             }
             SpaceChange::Exec(pid, id, maps) => {
                 let mut space = Space::new(id, time);
-                let events = space.become_entries(pid, parse_maps(&maps), time, &mut self.modules);
+                let entries = parse_maps(maps.as_deref().unwrap_or_default());
+                let events = space.become_entries(pid, entries, time, &mut self.modules);
                 self.spaces.insert(pid, space);
-                if maps.is_empty() {
+                if maps.is_some_and(|maps| maps.is_empty()) {
                     vec![no_mappings(id, time)]
                 } else {
                     events
                 }
+            }
+            SpaceChange::Mapped(pid, id, entry) => {
+                let new = || Space::new(id, time);
+                let space = self.spaces.entry(pid).or_insert_with(new);
+                space.map(pid, entry, time, &mut self.modules)
             }
             SpaceChange::Gone(pid) => {
                 self.spaces.remove(&pid);
@@ -165,43 +171,85 @@ impl Space {
         self.writable = writable.map(|entry| (entry.start, entry.end)).collect();
         let code: Vec<MapEntry> = entries.into_iter().filter(|e| e.is_executable).collect();
         let mut events = Vec::new();
-        for gone in self.entries.iter().filter(|entry| !code.contains(entry)) {
+        let before = std::mem::take(&mut self.entries);
+        for gone in before.iter().filter(|entry| !code.contains(entry)) {
             self.code.unmap_range(gone.start, gone.end);
-            events.push(Event::Unmapped {
-                process: self.process,
-                start: gone.start,
-                time,
-            });
+            events.push(unmapped(self.process, gone, time));
         }
-        for entry in code.iter().filter(|entry| !self.entries.contains(entry)) {
-            let Some((open, description)) = modules.of(pid, entry) else {
-                // The page of old system calls, which the kernel emulates: no code runs there.
-                if entry.path != "[vsyscall]" {
-                    self.code.map_generated(entry.start, entry.end);
-                }
-                continue;
-            };
-            events.extend(description.map(Event::Module));
-            let file = open.file.ok();
-            let bias = file
-                .as_ref()
-                .and_then(|file| file.bias(entry.start, entry.file_offset));
-            let mapping = Mapping {
-                process: self.process,
-                module: open.id,
-                start: entry.start,
-                end: entry.end,
-                file_offset: entry.file_offset,
-                // Without the file's headers, its offsets are the nearest there is to addresses.
-                bias: bias.unwrap_or(entry.start.0.wrapping_sub(entry.file_offset)),
-                from: time,
-                until: None,
-            };
-            self.code.map(&mapping, file);
-            events.push(Event::Mapped(mapping));
+        for entry in code.iter().filter(|entry| !before.contains(entry)) {
+            self.add(pid, entry, time, modules, &mut events);
         }
         self.entries = code;
         events
+    }
+
+    /// Takes in one more mapping; what it covers is gone.
+    fn map(
+        &mut self,
+        pid: Pid,
+        entry: MapEntry,
+        time: Timestamp,
+        modules: &mut Modules,
+    ) -> Vec<Event> {
+        let mut events = Vec::new();
+        if self.entries.contains(&entry) {
+            return events;
+        }
+        let process = self.process;
+        self.entries.retain(|old| {
+            let is_covered = old.start < entry.end && entry.start < old.end;
+            if is_covered {
+                events.push(unmapped(process, old, time));
+            }
+            !is_covered
+        });
+        self.code.unmap_range(entry.start, entry.end);
+        self.add(pid, &entry, time, modules, &mut events);
+        self.entries.push(entry);
+        events
+    }
+
+    fn add(
+        &mut self,
+        pid: Pid,
+        entry: &MapEntry,
+        time: Timestamp,
+        modules: &mut Modules,
+        events: &mut Vec<Event>,
+    ) {
+        let Some((open, description)) = modules.of(pid, entry) else {
+            // The page of old system calls, which the kernel emulates: no code runs there.
+            if entry.path != "[vsyscall]" {
+                self.code.map_generated(entry.start, entry.end);
+            }
+            return;
+        };
+        events.extend(description.map(Event::Module));
+        let file = open.file.ok();
+        let bias = file
+            .as_ref()
+            .and_then(|file| file.bias(entry.start, entry.file_offset));
+        let mapping = Mapping {
+            process: self.process,
+            module: open.id,
+            start: entry.start,
+            end: entry.end,
+            file_offset: entry.file_offset,
+            // Without the file's headers, its offsets are the nearest there is to addresses.
+            bias: bias.unwrap_or(entry.start.0.wrapping_sub(entry.file_offset)),
+            from: time,
+            until: None,
+        };
+        self.code.map(&mapping, file);
+        events.push(Event::Mapped(mapping));
+    }
+}
+
+fn unmapped(process: ProcessId, entry: &MapEntry, time: Timestamp) -> Event {
+    Event::Unmapped {
+        process,
+        start: entry.start,
+        time,
     }
 }
 

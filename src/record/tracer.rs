@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use super::clock::Clock;
+use super::config::{EngineChoice, EngineUsed};
 use super::launch::Whom;
+use crate::engine::barrier::{BarrierEngine, BarrierError, BarrierRefusal};
 use crate::engine::stop::StopEngine;
 use crate::engine::{AttachError, Engine, HoldFlag, Served, TickBuffer, TreeEvent};
 use crate::process;
@@ -37,6 +39,7 @@ pub(super) struct Plan {
     /// Counts from the moment the target is traced.
     pub(super) duration: Option<Nanos>,
     pub(super) whom: Whom,
+    pub(super) engine: EngineChoice,
     pub(super) stop: Arc<StopFlag>,
     pub(super) hold: Arc<HoldFlag>,
 }
@@ -72,21 +75,42 @@ const BUFFERS: usize = 64;
 const BUFFER_BYTES: usize = 24 << 20;
 const FEWEST_BUFFERS: usize = 3;
 
-/// Begins to trace; answers the engine and the scheduling that the calling thread got. The thread
-/// must be the one that goes on with it.
+/// Begins to watch the target, with the best engine that is permitted or the one asked for;
+/// answers what became of that. The calling thread must be the one that goes on with it.
 pub(super) fn begin(
     whom: &Whom,
+    choice: EngineChoice,
     hold: &Arc<HoldFlag>,
     messages: &Sender<Message>,
-) -> Result<(StopEngine, Scheduling), TracerError> {
-    let mut engine = StopEngine::new(Arc::clone(hold)).map_err(TracerError::System)?;
-    let scheduling = sys::raise_priority();
+) -> Result<(Box<dyn Engine>, EngineUsed), TracerError> {
     let mut report = reporter(messages);
+    let mut used = EngineUsed {
+        name: "barrier",
+        scheduling: Scheduling::Fifo,
+        instead_of_barrier: None,
+    };
+    if choice != EngineChoice::Stop {
+        let begun = match whom {
+            Whom::Gated(pid) => BarrierEngine::attach_gated(*pid, &mut report),
+            Whom::Running(pids) => BarrierEngine::attach(pids, &mut report),
+        };
+        match begun {
+            Ok(engine) => return Ok((Box::new(engine), used)),
+            Err(BarrierRefusal::Target(error)) => return Err(error.into()),
+            Err(BarrierRefusal::Engine(why)) if choice == EngineChoice::Barrier => {
+                return Err(TracerError::NoBarrier(why));
+            }
+            Err(BarrierRefusal::Engine(why)) => used.instead_of_barrier = Some(why),
+        }
+    }
+    let mut engine = StopEngine::new(Arc::clone(hold)).map_err(TracerError::System)?;
+    used.name = "stop";
+    used.scheduling = sys::raise_priority();
     match whom {
         Whom::Gated(pid) => engine.attach_gated(*pid, &mut report)?,
         Whom::Running(pids) => engine.attach(pids, &mut report)?,
     }
-    Ok((engine, scheduling))
+    Ok((Box::new(engine), used))
 }
 
 /// Why the tracer could not begin.
@@ -94,6 +118,8 @@ pub(super) fn begin(
 pub(super) enum TracerError {
     #[error(transparent)]
     Attach(#[from] AttachError),
+    #[error(transparent)]
+    NoBarrier(BarrierError),
     #[error("{0}")]
     System(sys::Errno),
 }
@@ -147,6 +173,7 @@ pub(super) fn run(
         };
         buffer.index = due.index;
         buffer.planned = due.planned;
+        buffer.next = clock.following();
         engine.tick(&mut buffer, &mut report);
         clock.held(buffer.stop, process::now());
         limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);

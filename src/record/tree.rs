@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use crate::engine::TreeEvent;
-use crate::process;
+use crate::process::{self, MapEntry};
 use crate::profile::{
-    Address, Event, ExitStatus, Image, Loss, LossKind, LossSubject, Nanos, Pid, Process, ProcessId,
-    Thread, ThreadId, ThreadName, Tid, Timestamp,
+    Address, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Nanos, Pid, Process,
+    ProcessId, RunState, StackEnd, StackId, Thread, ThreadId, ThreadName, Tid, Timestamp,
 };
 
 /// Who is alive, and under which ids.
@@ -32,6 +32,21 @@ pub(super) struct LiveThread {
     pub(super) cpu_total: Option<Nanos>,
     /// Where its stack ends, as the engine has been told.
     pub(super) stack_end: Option<Address>,
+    /// Its last sample, to be told again while it does not run.
+    pub(super) last: Last,
+}
+
+/// What is known of a thread from its last sample.
+#[derive(Debug)]
+pub(super) struct Last {
+    /// The tick it was of.
+    pub(super) tick: Option<u64>,
+    pub(super) state: RunState,
+    pub(super) end: StackEnd,
+    /// Leaf first.
+    pub(super) frames: Vec<Frame>,
+    /// Their id, in the writer's group of this number.
+    pub(super) stack: (u64, Option<StackId>),
 }
 
 /// What an event of the tree means for the memory of processes.
@@ -45,8 +60,10 @@ pub(super) enum SpaceChange {
         child: Pid,
         id: ProcessId,
     },
-    /// All mappings are new; the text of the maps file.
-    Exec(Pid, ProcessId, Vec<u8>),
+    /// All mappings are new; the text of the maps file, or `None`: they are told one by one.
+    Exec(Pid, ProcessId, Option<Vec<u8>>),
+    /// Code was mapped.
+    Mapped(Pid, ProcessId, MapEntry),
     /// The process ended.
     Gone(Pid),
 }
@@ -62,6 +79,11 @@ impl Tree {
 
     pub(super) fn process(&self, pid: Pid) -> Option<ProcessId> {
         self.processes.get(&pid).map(|process| process.id)
+    }
+
+    /// All live threads, in no order.
+    pub(super) fn threads_mut(&mut self) -> impl Iterator<Item = &mut LiveThread> {
+        self.threads.values_mut()
     }
 
     pub(super) fn thread(&mut self, tid: Tid) -> Option<&mut LiveThread> {
@@ -113,6 +135,11 @@ impl Tree {
                     image,
                 };
                 (vec![event], Some(SpaceChange::Exec(pid, process.id, maps)))
+            }
+            TreeEvent::Mapped { pid, entry, .. } => {
+                let id = self.process(pid);
+                let change = id.map(|id| SpaceChange::Mapped(pid, id, entry));
+                (vec![], change)
             }
             TreeEvent::ThreadEnd { tid, time } => {
                 let thread = self.threads.remove(&tid).map(|thread| thread.id);
@@ -210,6 +237,13 @@ impl Tree {
             id,
             cpu_total: is_new.then_some(Nanos(0)),
             stack_end: None,
+            last: Last {
+                tick: None,
+                state: RunState::Unknown,
+                end: StackEnd::NotStopped,
+                frames: Vec::new(),
+                stack: (0, None),
+            },
         };
         self.threads.insert(tid, live);
         let thread = Thread {

@@ -19,12 +19,14 @@ pub use limits::raise_file_limit;
 pub use mmap::MappedFile;
 pub use nix::errno::Errno;
 pub use perf::{PerfRing, Watch, watch};
-pub use pidfd::open_pidfd;
+pub use pidfd::{exit_status, open_pidfd};
 pub use ptrace::{
     RawRegisters, event_message, interrupt, listen, registers, restart_call, resume, seize,
 };
-pub use sched::{Scheduling, raise_priority};
-pub use signals::{Wake, block, child_signals, signal_source, stop_signals, wait_for_input};
+pub use sched::{Scheduling, become_real_time, current_cpu, pin_to, raise_priority};
+pub use signals::{
+    Gathered, Wake, block, child_signals, signal_source, stop_signals, wait_for_input,
+};
 pub use spawn::{Gated, GatedError, spawn_gated};
 pub use thread_group::is_thread_of;
 pub use vm::{RemoteRange, read_memory, read_ranges};

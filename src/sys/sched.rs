@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 
 use nix::libc;
+use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
+use nix::unistd;
 
 /// The scheduling a thread got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +26,36 @@ impl std::fmt::Display for Scheduling {
     }
 }
 
+/// Makes the calling thread real-time, and the threads it starts from now on. `false`: not
+/// permitted.
+pub fn become_real_time() -> bool {
+    set_fifo(0)
+}
+
+fn set_fifo(flags: i32) -> bool {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_FIFO | flags;
+    // SAFETY: `parameters` is valid for the call; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
+}
+
+/// Ties the calling thread to one CPU. `false`: it may not run there.
+pub fn pin_to(cpu: u32) -> bool {
+    let mut set = CpuSet::new();
+    let only_this = set.set(cpu as usize);
+    only_this.is_ok() && sched_setaffinity(unistd::Pid::from_raw(0), &set).is_ok()
+}
+
+/// The CPU the calling thread runs on.
+pub fn current_cpu() -> u32 {
+    sched_getcpu().unwrap_or(0) as u32
+}
+
 /// Gives the calling thread the best scheduling that is permitted: without it, each thread that is
 /// let go may take the CPU from the one that still has others to let go (64 busy threads on two
 /// CPUs: 32 ms instead of 0.35 ms). Children do not inherit it.
 pub fn raise_priority() -> Scheduling {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: `parameters` is valid for the call; 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
+    if set_fifo(libc::SCHED_RESET_ON_FORK) {
         return Scheduling::Fifo;
     }
     // SAFETY: plain number. Timers of this thread may be this many nanoseconds late (default

@@ -8,6 +8,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -116,6 +117,36 @@ impl Wake {
 impl AsFd for Wake {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+/// Many sources of input as one.
+#[derive(Debug)]
+pub struct Gathered(Epoll);
+
+impl Gathered {
+    /// Gathers sources, which must stay open as long as they are to be heard of.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new<'a>(sources: impl Iterator<Item = BorrowedFd<'a>>) -> Result<Gathered, Errno> {
+        let gathered = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        for source in sources {
+            gathered.add(source, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        }
+        Ok(Gathered(gathered))
+    }
+
+    /// Forgets the input there was up to now, for sources that tell of it once.
+    pub fn clear(&self) {
+        let mut events = [EpollEvent::empty(); 16];
+        while self.0.wait(&mut events, EpollTimeout::ZERO) == Ok(events.len()) {}
+    }
+}
+
+impl AsFd for Gathered {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.0.as_fd()
     }
 }
 

@@ -63,11 +63,8 @@ fn wait(which: i32) -> Result<Option<(Tid, Stop)>, Errno> {
 }
 
 fn decode(status: libc::c_int) -> Stop {
-    if libc::WIFEXITED(status) {
-        return Stop::Ended(ExitStatus::Code(libc::WEXITSTATUS(status)));
-    }
-    if libc::WIFSIGNALED(status) {
-        return Stop::Ended(ExitStatus::Signal(libc::WTERMSIG(status)));
+    if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
+        return Stop::Ended(ExitStatus::from_wait(status));
     }
     let signal = libc::WSTOPSIG(status);
     match status >> 16 {
@@ -84,6 +81,15 @@ fn decode(status: libc::c_int) -> Stop {
 }
 
 impl ExitStatus {
+    /// From the number that wait(2) has for an ended process.
+    pub(super) fn from_wait(status: libc::c_int) -> ExitStatus {
+        if libc::WIFSIGNALED(status) {
+            ExitStatus::Signal(libc::WTERMSIG(status))
+        } else {
+            ExitStatus::Code(libc::WEXITSTATUS(status))
+        }
+    }
+
     /// The status a shell would show: the code, or 128 and the signal.
     pub fn shell_code(self) -> u8 {
         match self {

@@ -63,6 +63,12 @@ pub enum Hint {
     UnknownFormat(Vec<&'static str>),
     /// Too many files are open.
     TooManyFiles,
+    /// Real-time threads, or records of context switches, are not permitted.
+    BarrierDenied,
+    /// Some CPUs are not ours to run on.
+    CpusDenied,
+    /// The kernel records no context switches.
+    NoPerfEvents,
 }
 
 impl fmt::Display for Hint {
@@ -76,6 +82,18 @@ impl fmt::Display for Hint {
             _ => {}
         }
         f.write_str(match self {
+            Hint::BarrierDenied => {
+                "run sprof as root, or permit it once: \
+                 sudo setcap cap_perfmon,cap_sys_nice,cap_sys_ptrace+ep sprof"
+            }
+            Hint::CpusDenied => {
+                "run sprof where all CPUs of the target may be used, outside of a cpuset; \
+                 or use --engine stop"
+            }
+            Hint::NoPerfEvents => {
+                "allow perf_event_open in the container or seccomp filter, and more open files \
+                 (ulimit -n); or use --engine stop"
+            }
             Hint::OtherUser => {
                 "it belongs to another user; run sprof as that user or as root (sudo sprof …)"
             }

@@ -30,8 +30,8 @@ pub(in crate::engine) enum Kind {
     SwitchOut { is_ready: bool },
     /// Its registers and stack, as it is about to leave the CPU.
     Stack(StackPlace),
-    /// It was born; it or its process was forked by this process.
-    Born { parent: Pid },
+    /// It was born of this process and thread.
+    Born { parent: Pid, creator: Tid },
     /// It ends.
     Exit,
     /// It bears this name from now on.
@@ -129,7 +129,10 @@ pub(in crate::engine) fn decode(bytes: &[u8]) -> Option<Record> {
             record.tid = Tid(u32_at(body, 8)? as i32);
             let parent = Pid(u32_at(body, 4)? as i32);
             record.kind = match kind {
-                bindings::PERF_RECORD_FORK => Kind::Born { parent },
+                bindings::PERF_RECORD_FORK => Kind::Born {
+                    parent,
+                    creator: Tid(u32_at(body, 12)? as i32),
+                },
                 _ => Kind::Exit,
             };
         }
@@ -161,6 +164,7 @@ fn map(body: &[u8]) -> Option<Kind> {
     }
     let (major, minor) = (u64::from(u32_at(body, 32)?), u64::from(u32_at(body, 36)?));
     let path = text(body.get(64..)?);
+    let kept = path.strip_suffix(" (deleted)");
     Some(Kind::Map(Box::new(MapEntry {
         start: Address(start),
         end: Address(start.checked_add(u64_at(body, 16)?)?),
@@ -169,12 +173,11 @@ fn map(body: &[u8]) -> Option<Kind> {
         file_offset: u64_at(body, 24)?,
         device: nix::libc::makedev(major as u32, minor as u32),
         inode: u64_at(body, 40)?,
-        path: if path == "//anon" {
-            String::new()
-        } else {
-            path
+        path: match kept.unwrap_or(&path) {
+            "//anon" => String::new(),
+            path => path.to_owned(),
         },
-        is_deleted: false,
+        is_deleted: kept.is_some(),
     })))
 }
 

@@ -35,12 +35,15 @@ struct Cursor {
 const RINGS: usize = 64 << 20;
 const RING: (usize, usize) = (256 << 10, 8 << 20);
 
+const SMALL_RING: usize = 64 << 10;
+
 /// Heads are read again until none has moved, but no more often than this: a record that is seen
 /// must not lack the one on another CPU that came before it.
 const MAX_PASSES: usize = 20;
 
 impl Records {
-    /// Rings for these CPUs, as large as the memory that may be locked allows.
+    /// Rings for these CPUs, as large as the memory that may be locked allows. They have input when
+    /// they are half full.
     ///
     /// # Errors
     /// `EPERM`: not even the smallest. `EACCES`, `ENOSYS`: the kernel has no perf events for us.
@@ -57,6 +60,15 @@ impl Records {
                 Err(errno) => return Err(errno),
             }
         }
+    }
+
+    /// Small rings for rare records, which have input at each of them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn of_rare(cpus: &[u32]) -> Result<Records, Errno> {
+        let rings = cpus.iter().map(|&cpu| PerfRing::new(cpu, SMALL_RING, 1));
+        rings.collect::<Result<_, _>>().map(Records::over)
     }
 
     fn over(rings: Vec<PerfRing>) -> Records {

@@ -44,10 +44,16 @@ fn switches_tell_thread_time_and_whether_it_may_go_on() {
 fn births_and_ends_tell_the_thread_concerned() {
     let body = words(&[11 | 12 << 32, 13 | 14 << 32, 99]);
     let born = decode(&record(7, 0, &body, true)).expect("a record");
-    let parent = Pid(12);
     assert_eq!(
         (born.pid, born.tid, born.kind),
-        (Pid(11), Tid(13), Kind::Born { parent })
+        (
+            Pid(11),
+            Tid(13),
+            Kind::Born {
+                parent: Pid(12),
+                creator: Tid(14)
+            }
+        )
     );
     let exit = decode(&record(4, 0, &body, true)).expect("a record");
     assert_eq!(

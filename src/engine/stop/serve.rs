@@ -206,7 +206,7 @@ impl StopEngine {
             time,
             exe: process::executable(pid),
             argv: process::arguments(pid),
-            maps: std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default(),
+            maps: Some(std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default()),
         });
         self.read_name(index, report);
         self.go_on(index, 0);

@@ -8,7 +8,7 @@ use super::collect::Held;
 use super::tracee::Phase;
 use crate::engine::{Snapshot, TickBuffer, TreeEvent};
 use crate::process::{self, cpu_time};
-use crate::profile::{Nanos, RunState, StackEnd};
+use crate::profile::{Address, Nanos, RunState, StackEnd};
 use crate::sys::{self, RemoteRange, Stop};
 
 impl StopEngine {
@@ -162,6 +162,7 @@ impl StopEngine {
                 cpu_total,
                 is_carried: false,
                 registers,
+                stack_start: registers.map_or(Address(0), |registers| registers.stack_start()),
                 stack: range.map_or(0..0, |range| range.at..range.at + range.len),
             });
         }
@@ -180,6 +181,7 @@ impl StopEngine {
                 cpu_total: tracee.schedstat.as_ref().and_then(cpu_time),
                 is_carried: false,
                 registers: Err(StackEnd::NotStopped),
+                stack_start: Address(0),
                 stack: 0..0,
             };
             match tracee.phase {
@@ -193,6 +195,7 @@ impl StopEngine {
                 snapshot.registers = Err(StackEnd::ForeignArchitecture);
                 if kept.is_64_bit {
                     snapshot.registers = Ok(kept.registers);
+                    snapshot.stack_start = kept.registers.stack_start();
                     snapshot.stack = buffer.reserve_bytes(kept.stack.len());
                     let bytes = &mut buffer.bytes_mut()[snapshot.stack.clone()];
                     bytes.copy_from_slice(&kept.stack[..bytes.len()]);

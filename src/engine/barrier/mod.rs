@@ -1,0 +1,111 @@
+//! The `barrier` engine: takes the CPUs away from the target for an instant, and stops nothing.
+//!
+//! The kernel is asked to record each switch away from a thread of the target, with its registers
+//! and the top of its stack. At a tick a real-time thread takes each CPU that runs the target: so
+//! the thread there leaves its CPU, is recorded, and no thread of the target is on a CPU. At that
+//! instant all their stacks stand still, and the last record of each is its stack. Preemption is no
+//! signal: no call is cut short, no sleeper wakes, and there is nothing to undo.
+
+mod attach;
+mod exits;
+mod holders;
+mod instant;
+mod task;
+mod tick;
+mod witness;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use super::records::Records;
+use super::{Engine, Served, TickBuffer, TreeEvent};
+use crate::process;
+use crate::profile::Timestamp;
+use crate::sys::{self, Errno, Gathered, Wake};
+pub use attach::BarrierRefusal;
+use holders::Holders;
+use task::Tasks;
+
+/// Why this engine cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BarrierError {
+    /// No thread of ours may be real-time.
+    #[error("SCHED_FIFO is not permitted")]
+    NotRealTime,
+    /// None of our threads may run there, but the target may.
+    #[error("CPU {0} may not be used")]
+    CpuNotOurs(u32),
+    /// The kernel does not record switches with stacks for us.
+    #[error("recording of context switches is not permitted")]
+    NotPermitted,
+    /// The kernel has no means left, or none of this kind.
+    #[error("context switches cannot be recorded: {0}")]
+    NoRecords(Errno),
+}
+
+/// All threads watched, and what the kernel records of them.
+#[derive(Debug)]
+pub struct BarrierEngine {
+    cpus: Vec<u32>,
+    records: Records,
+    holders: Holders,
+    tasks: Tasks,
+    /// Has input when a ring fills up.
+    fill: Gathered,
+    /// As long as these are open, the kernel records.
+    _events: Vec<OwnedFd>,
+    /// The index of the CPU that the tracer sits on.
+    seat: usize,
+    /// Ticks since the target was on that CPU, while it was on others.
+    astray: u32,
+    switches: Vec<instant::Switch>,
+}
+
+impl Engine for BarrierEngine {
+    fn serve(
+        &mut self,
+        until: Timestamp,
+        wake: &Wake,
+        report: &mut dyn FnMut(TreeEvent),
+    ) -> Served {
+        loop {
+            self.tasks.exits.report(report);
+            if self.tasks.is_over() {
+                return Served::NobodyLeft;
+            }
+            let left = until.since(process::now());
+            if left.0 == 0 {
+                return Served::Due;
+            }
+            let sources = [self.fill.as_fd(), wake.as_fd()];
+            match sys::wait_for_input(sources, Some(Duration::from_nanos(left.0))) {
+                [_, true] => return Served::Woken,
+                [true, _] => self.make_room(report),
+                [false, false] => {}
+            }
+        }
+    }
+
+    fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
+        self.take_tick(buffer, report);
+    }
+}
+
+impl BarrierEngine {
+    /// Takes in what the rings hold, before they are full.
+    fn make_room(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        self.fill.clear();
+        self.catch_up(report);
+        self.tasks.rescue_stacks(&self.records);
+        self.records.release();
+    }
+
+    /// Takes in all records that are there by now.
+    fn catch_up(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        let now = process::now();
+        self.records.look();
+        while let Some(record) = self.records.next(now) {
+            self.tasks.take(record, report);
+        }
+    }
+}

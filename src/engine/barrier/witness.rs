@@ -1,0 +1,153 @@
+//! What is gone at the next tick: arguments of programs and ends of processes.
+//!
+//! A process can live for less than a tick. A thread that is woken at each birth and each new
+//! program looks at them at once, so that even those have their arguments and exit status.
+
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::engine::records::{Kind, Record, Records};
+use crate::process;
+use crate::profile::{Nanos, Pid, Tid, Timestamp};
+use crate::sys::{self, Errno, Wake, Watch};
+
+/// The thread, and what it has seen.
+#[derive(Debug)]
+pub(super) struct Witness {
+    seen: Arc<Mutex<HashMap<Pid, Seen>>>,
+    stop: Arc<Wake>,
+    thread: Option<JoinHandle<()>>,
+    /// What makes the kernel tell: as long as these are open.
+    _events: Vec<OwnedFd>,
+}
+
+/// What was seen of a process.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Tells how it ended.
+    pub(super) end: Option<OwnedFd>,
+    programs: VecDeque<Program>,
+}
+
+#[derive(Debug)]
+struct Program {
+    time: Timestamp,
+    exe: String,
+    argv: Vec<String>,
+}
+
+/// The same event has two times that differ by less: it is written into two rings.
+const SAME: Nanos = Nanos(5_000_000);
+/// The arguments are not there at once: they are asked for again for so long.
+const ARGUMENTS_PATIENCE: Nanos = Nanos(2_000_000);
+
+impl Witness {
+    /// Watches these threads, and all that they start; from their next program on where
+    /// `from_exec`. The calling thread must be real-time, as the one it starts becomes.
+    ///
+    /// # Errors
+    /// As [`sys::watch`].
+    pub(super) fn start(cpus: &[u32], tids: &[Tid], from_exec: bool) -> Result<Witness, Errno> {
+        let mut records = Records::of_rare(cpus)?;
+        let mut events = Vec::new();
+        for &tid in tids {
+            for ring in records.rings() {
+                match sys::watch(tid, ring, Watch::Births, from_exec) {
+                    Ok(event) => events.push(event),
+                    Err(Errno::ESRCH) => break,
+                    Err(errno) => return Err(errno),
+                }
+            }
+        }
+        let seen = Arc::<Mutex<HashMap<Pid, Seen>>>::default();
+        let stop = Arc::new(Wake::new()?);
+        let fill = sys::Gathered::new(records.sources())?;
+        let (shared, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            while let [_, false] = sys::wait_for_input([fill.as_fd(), stopped.as_fd()], None) {
+                fill.clear();
+                records.look();
+                while let Some(record) = records.next(Timestamp(u64::MAX)) {
+                    look_at(&record, &shared);
+                }
+                records.release();
+            }
+        });
+        Ok(Witness {
+            seen,
+            stop,
+            thread: Some(thread),
+            _events: events,
+        })
+    }
+
+    /// The executable and arguments of the program that a process began at about this time.
+    pub(super) fn program(&self, pid: Pid, time: Timestamp) -> Option<(String, Vec<String>)> {
+        let mut seen = lock(&self.seen);
+        let programs = &mut seen.get_mut(&pid)?.programs;
+        while let Some(program) = programs.front() {
+            if program.time > time + SAME {
+                return None;
+            }
+            let program = programs.pop_front()?;
+            if program.time + SAME >= time {
+                return Some((program.exe, program.argv));
+            }
+        }
+        None
+    }
+
+    /// All that was seen of a process that has ended.
+    pub(super) fn take(&self, pid: Pid) -> Option<Seen> {
+        lock(&self.seen).remove(&pid)
+    }
+}
+
+fn look_at(record: &Record, seen: &Mutex<HashMap<Pid, Seen>>) {
+    let pid = record.pid;
+    match &record.kind {
+        Kind::Born { parent, .. } if *parent != pid => {
+            let end = sys::open_pidfd(pid).ok();
+            let newborn = Seen {
+                end,
+                programs: VecDeque::new(),
+            };
+            lock(seen).insert(pid, newborn);
+        }
+        Kind::Exec(_) => {
+            let exe = process::executable(pid);
+            let mut argv = process::arguments(pid);
+            while argv.is_empty()
+                && process::now().since(record.time) < ARGUMENTS_PATIENCE
+                && process::read_stat(pid).is_some_and(|stat| stat.state != 'Z')
+            {
+                std::thread::yield_now();
+                argv = process::arguments(pid);
+            }
+            let time = record.time;
+            let program = Program { time, exe, argv };
+            lock(seen)
+                .entry(pid)
+                .or_default()
+                .programs
+                .push_back(program);
+        }
+        _ => {}
+    }
+}
+
+/// What a thread of ours that panicked has left is whole: each change is one insertion.
+fn lock(seen: &Mutex<HashMap<Pid, Seen>>) -> MutexGuard<'_, HashMap<Pid, Seen>> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.stop.set();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
