@@ -60,7 +60,7 @@ pub struct Snapshot {
 /// Bytes of stacks a tick holds at most; what does not fit is cut, with its reason.
 const MAX_BYTES: usize = 256 << 20;
 /// Bytes it begins with.
-const MIN_BYTES: usize = 1 << 20;
+const MIN_BYTES: usize = 128 << 10;
 
 impl TickBuffer {
     /// Empties the buffer and keeps its memory; makes room for `threads` snapshots.

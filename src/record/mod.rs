@@ -4,6 +4,7 @@
 //! stop, copy, resume and serve; and the *unwinder*, which turns snapshots into samples and writes
 //! them. Between them runs one stream of messages, in the order of time.
 
+mod channel;
 mod clock;
 mod config;
 mod launch;

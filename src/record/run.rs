@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::SigSet;
 
+use super::channel::{FromTracer, ToUnwinder, to_unwinder};
 use super::config::{
     Config, EngineChoice, EngineUsed, Observer, Progress, RecordError, Summary, Target,
 };
@@ -92,7 +93,7 @@ impl Running {
         let stop =
             Arc::new(StopFlag::new().map_err(RecordError::system("make an event descriptor"))?);
         let hold = Arc::new(HoldFlag::default());
-        let (messages, received) = channel();
+        let (messages, received) = to_unwinder();
         let (give_back, returned) = channel();
         let plan = Plan {
             interval: config.interval,
@@ -198,7 +199,7 @@ type Tracer = (JoinHandle<()>, EngineUsed);
 /// Starts the tracer; comes back when the target is traced, or refuses.
 fn start_tracer(
     plan: Plan,
-    messages: Sender<Message>,
+    messages: ToUnwinder,
     returned: Receiver<Box<TickBuffer>>,
 ) -> Result<Tracer, RecordError> {
     let (ready, begun) = channel();
@@ -240,15 +241,17 @@ impl From<TracerError> for RecordError {
 fn start_unwinder(
     writer: Writer<File>,
     hold: Arc<HoldFlag>,
-    messages: Receiver<Message>,
+    mut messages: FromTracer,
     give_back: Sender<Box<TickBuffer>>,
     stop: &Arc<StopFlag>,
     notices: Sender<Notice>,
 ) -> JoinHandle<(Recorder<File>, Result<(), FormatError>)> {
     let stop = Arc::clone(stop);
     std::thread::spawn(move || {
+        // It has little to do, but beside many busy threads it would not get to do it.
+        sys::raise_niceness();
         let mut recorder = Recorder::new(writer, hold);
-        let recorded = recorder.run(&messages, &give_back);
+        let recorded = recorder.run(&mut messages, &give_back);
         // After a failed write there is nothing to stop the target for.
         stop.set();
         let _ = notices.send(Notice::Recorded);
@@ -312,21 +315,21 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
 pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let mask = sys::block(&sys::child_signals()).map_err(RecordError::system("block signals"))?;
     let prepared = Prepared::new(&Target::Attach(pids.to_vec()), &mask)?;
-    let (messages, received) = channel();
+    let (messages, mut received) = to_unwinder();
     let whom = prepared.whom.clone();
     // On a thread of its own: when it ends, the target is let go.
     let taken = std::thread::spawn(move || {
         let hold = Arc::default();
         // One stop shows more than waiting for threads to run, and no call is met twice by it.
         let (mut engine, used) = tracer::begin(&whom, EngineChoice::Stop, &hold, &messages)?;
-        let mut report = |event| drop(messages.send(Message::Tree(event)));
+        let mut report = |event| messages.send(Message::Tree(event));
         let wake = Wake::new().map_err(TracerError::System)?;
         // Threads that were stopped already say so first.
         engine.serve(Timestamp(0), &wake, &mut report);
         let mut buffer = Box::<TickBuffer>::default();
         buffer.planned = process::now();
         engine.tick(&mut buffer, &mut report);
-        let _ = messages.send(Message::Tick(buffer));
+        messages.send(Message::Tick(buffer));
         Ok(used)
     });
     let used = match taken.join() {
@@ -337,7 +340,7 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let (give_back, _returned) = channel();
     let written = Writer::new(Vec::new(), &session).and_then(|writer| {
         let mut recorder = Recorder::new(writer, Arc::default());
-        recorder.run(&received, &give_back)?;
+        recorder.run(&mut received, &give_back)?;
         let (mut writer, _, addresses) = recorder.into_parts();
         write_names(&mut writer, addresses, |_, _| true)?;
         writer.finish(process::read_clocks())

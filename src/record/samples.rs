@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
 
+use super::channel::FromTracer;
 use super::space::Spaces;
 use super::tracer::Message;
 use super::tree::Tree;
@@ -71,7 +72,7 @@ impl<W: Write> Recorder<W> {
     /// Records all messages until the tracer has ended; buffers go back to it.
     pub(super) fn run(
         &mut self,
-        messages: &Receiver<Message>,
+        messages: &mut FromTracer,
         returned: &Sender<Box<TickBuffer>>,
     ) -> Result<(), FormatError> {
         for message in messages {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::mpsc::Receiver;
 
+use super::channel::ToUnwinder;
 use super::clock::Clock;
 use super::config::{EngineChoice, EngineUsed};
 use super::launch::Whom;
@@ -81,7 +82,7 @@ pub(super) fn begin(
     whom: &Whom,
     choice: EngineChoice,
     hold: &Arc<HoldFlag>,
-    messages: &Sender<Message>,
+    messages: &ToUnwinder,
 ) -> Result<(Box<dyn Engine>, EngineUsed), TracerError> {
     let mut report = reporter(messages);
     let mut used = EngineUsed {
@@ -124,9 +125,8 @@ pub(super) enum TracerError {
     System(sys::Errno),
 }
 
-fn reporter(messages: &Sender<Message>) -> impl FnMut(TreeEvent) + '_ {
-    // The unwinder may have given up (a full disk): the stop flag is set then.
-    move |event| drop(messages.send(Message::Tree(event)))
+fn reporter(messages: &ToUnwinder) -> impl FnMut(TreeEvent) + '_ {
+    move |event| messages.send(Message::Tree(event))
 }
 
 /// Takes ticks until the target has ended, the time is over or the stop flag is set. When the
@@ -134,7 +134,7 @@ fn reporter(messages: &Sender<Message>) -> impl FnMut(TreeEvent) + '_ {
 pub(super) fn run(
     plan: &Plan,
     engine: &mut dyn Engine,
-    messages: &Sender<Message>,
+    messages: &ToUnwinder,
     returned: &Receiver<Box<TickBuffer>>,
 ) {
     let start = process::now();
@@ -142,11 +142,12 @@ pub(super) fn run(
     let mut clock = Clock::new(start, plan.interval, start.0);
     let mut report = reporter(messages);
     let (mut buffers, mut limit) = (0, BUFFERS);
+    let mut free: Vec<Box<TickBuffer>> = Vec::new();
     while !plan.stop.is_set() {
         let due = clock.next(process::now());
         if due.skipped > 0 {
             let (before, count, time) = (due.index, due.skipped, process::now());
-            let _ = messages.send(Message::Skipped {
+            messages.send(Message::Skipped {
                 before,
                 count,
                 time,
@@ -159,15 +160,17 @@ pub(super) fn run(
             Served::Due if until < due.planned => return,
             Served::Due => {}
         }
-        let mut buffer = match returned.try_recv() {
-            Ok(buffer) => buffer,
-            Err(TryRecvError::Empty) if buffers < limit => {
+        free.extend(returned.try_iter());
+        let mut buffer = match free.pop() {
+            Some(buffer) => buffer,
+            None if buffers < limit => {
                 buffers += 1;
                 Box::default()
             }
-            Err(_) => {
+            None => {
                 let (index, time) = (due.index, process::now());
-                let _ = messages.send(Message::Dropped { index, time });
+                messages.send(Message::Dropped { index, time });
+                messages.wake();
                 continue;
             }
         };
@@ -177,6 +180,9 @@ pub(super) fn run(
         engine.tick(&mut buffer, &mut report);
         clock.held(buffer.stop, process::now());
         limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
-        let _ = messages.send(Message::Tick(buffer));
+        messages.send(Message::Tick(buffer));
+        if buffers - free.len() > limit / 4 {
+            messages.wake();
+        }
     }
 }

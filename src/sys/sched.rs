@@ -61,6 +61,11 @@ pub fn raise_priority() -> Scheduling {
     // SAFETY: plain number. Timers of this thread may be this many nanoseconds late (default
     // 50 000; real-time threads have none).
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    raise_niceness()
+}
+
+/// Gives the calling thread the best share of the CPUs that a normal thread may have.
+pub fn raise_niceness() -> Scheduling {
     for nice in [-20, -10, -5] {
         // SAFETY: plain numbers; 0 is the calling thread (Linux: nice is a thread's).
         if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } == 0 {

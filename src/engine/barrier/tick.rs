@@ -11,7 +11,7 @@ use crate::sys;
 
 /// A thread that left its CPU so shortly before the first one was taken was made to by us: the
 /// tracer itself takes one before it can look at the time.
-const OWN_PREEMPTION: Nanos = Nanos(30_000);
+const OWN_PREEMPTION: Nanos = Nanos(50_000);
 /// A holder sleeps for the next tick if that is not later than this: else it is woken by hand.
 const LONGEST_ALARM: Nanos = Nanos(50_000_000);
 /// The tracer moves to a CPU of the target's after so many ticks away from it.
@@ -34,7 +34,7 @@ impl BarrierEngine {
         let used = self.used_cpu(begin);
         let first = self.hold(begin);
         let end = process::now();
-        self.release(buffer.next);
+        self.release(begin, buffer.next);
         buffer.stop = process::now().since(first);
 
         buffer.time = self.choose_instant(begin, end);
@@ -43,6 +43,8 @@ impl BarrierEngine {
         }
         self.tasks.is_unsure = false;
         self.snapshot(buffer, first);
+        // Of one that is just leaving its CPU, the stack can be recorded and the leave not yet.
+        self.tasks.rescue_stacks(&self.records);
         self.records.release();
         self.tasks.exits.report(report);
         self.follow_target(used);
@@ -56,11 +58,14 @@ impl BarrierEngine {
         })
     }
 
-    fn release(&mut self, next: Timestamp) {
+    fn release(&mut self, begin: Timestamp, next: Timestamp) {
         let is_soon = next.since(process::now()) < LONGEST_ALARM;
         let (seat, tasks) = (self.seat, &self.tasks);
         self.holders.release(next, |cpu| {
-            is_soon && cpu != seat && tasks.cpus[cpu].on.is_some()
+            // One that came by its alarm has taken its CPU before we could see who was on it.
+            let was_used =
+                tasks.cpus[cpu].on.is_some() || begin.since(tasks.cpus[cpu].left) < OWN_PREEMPTION;
+            is_soon && cpu != seat && was_used
         });
     }
 
@@ -164,8 +169,10 @@ fn snapshot(
         stack_start: Address(0),
         stack: 0..0,
     };
+    if matches!(task.place, Place::On | Place::Unborn) {
+        return Some(snapshot);
+    }
     let registers = match std::mem::replace(&mut task.stack, Stack::None) {
-        _ if matches!(task.place, Place::On | Place::Unborn) => return Some(snapshot),
         Stack::None => {
             snapshot.registers = Err(StackEnd::NoRegisters);
             return Some(snapshot);
