@@ -36,8 +36,8 @@ pub(super) enum Place {
     Gated,
     /// Just born, and has not run.
     Unborn,
-    /// On a CPU.
-    On,
+    /// On the CPU of this number.
+    On(u32),
     /// Off, and goes on as soon as it may.
     Ready,
     /// Off, and waits for something.
@@ -177,10 +177,10 @@ impl Tasks {
             return;
         };
         // Two events on one thread tell everything twice.
-        if task.place == Place::On {
+        if task.place == Place::On(cpu) {
             return;
         }
-        task.place = Place::On;
+        task.place = Place::On(cpu);
         task.since = time;
         task.stack = Stack::None;
         if !std::mem::replace(&mut task.is_fresh, true) {
@@ -200,7 +200,9 @@ impl Tasks {
         };
         match task.place {
             Place::Ready | Place::Asleep => return,
-            Place::On => task.cpu_time = task.cpu_time + time.since(task.since),
+            // The clocks of two CPUs differ by a little: it has come to another one already.
+            Place::On(other) if other != cpu => return,
+            Place::On(_) => task.cpu_time = task.cpu_time + time.since(task.since),
             Place::Gated | Place::Unknown | Place::Unborn => {}
         }
         task.place = if is_ready {
@@ -296,7 +298,7 @@ impl Tasks {
             .map(|(&tid, _)| tid)
             .collect();
         if !self.by_tid.contains_key(&first) {
-            self.add(pid, first, Place::On, time);
+            self.add(pid, first, Place::On(cpu), time);
             report(TreeEvent::Thread {
                 pid,
                 tid: first,
@@ -309,7 +311,7 @@ impl Tasks {
         }
         self.set_on(cpu, first);
         if let Some(task) = self.by_tid.get_mut(&first) {
-            task.place = Place::On;
+            task.place = Place::On(cpu);
             task.since = time;
             task.stack = Stack::None;
             task.name.clear();

@@ -106,7 +106,7 @@ impl BarrierEngine {
                 earliest = earliest.min(task.since);
             }
             // One that is still on a CPU has no stack now: it is looked at again.
-            task.is_fresh = task.place == Place::On;
+            task.is_fresh = matches!(task.place, Place::On(_));
             buffer.snapshots.push(snapshot);
             task.is_fresh
         });
@@ -150,13 +150,13 @@ fn snapshot(
 ) -> Option<Snapshot> {
     let (state, mut cpu_time) = match task.place {
         Place::Gated => return None,
-        Place::On => (RunState::Running, task.cpu_time),
+        Place::On(_) => (RunState::Running, task.cpu_time),
         Place::Ready if task.since >= held_since => (RunState::Running, task.cpu_time),
         Place::Ready | Place::Unborn => (RunState::Runnable, task.cpu_time),
         Place::Asleep => (RunState::Sleeping, task.cpu_time),
         Place::Unknown => (RunState::Unknown, task.cpu_time),
     };
-    if task.place == Place::On {
+    if matches!(task.place, Place::On(_)) {
         cpu_time = cpu_time + buffer.time.since(task.since);
     }
     let mut snapshot = Snapshot {
@@ -169,7 +169,7 @@ fn snapshot(
         stack_start: Address(0),
         stack: 0..0,
     };
-    if matches!(task.place, Place::On | Place::Unborn) {
+    if matches!(task.place, Place::On(_) | Place::Unborn) {
         return Some(snapshot);
     }
     let registers = match std::mem::replace(&mut task.stack, Stack::None) {
