@@ -29,11 +29,16 @@ impl std::fmt::Display for Scheduling {
 /// Makes the calling thread real-time, and the threads it starts from now on. `false`: not
 /// permitted.
 pub fn become_real_time() -> bool {
-    set_fifo(0)
+    set_fifo(1, 0)
 }
 
-fn set_fifo(flags: i32) -> bool {
-    let parameters = libc::sched_param { sched_priority: 1 };
+/// Makes the calling thread get a CPU before those that [`become_real_time`] made real-time.
+pub fn outrank_holders() -> bool {
+    set_fifo(2, 0)
+}
+
+fn set_fifo(sched_priority: i32, flags: i32) -> bool {
+    let parameters = libc::sched_param { sched_priority };
     let policy = libc::SCHED_FIFO | flags;
     // SAFETY: `parameters` is valid for the call; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
@@ -55,7 +60,7 @@ pub fn current_cpu() -> u32 {
 /// let go may take the CPU from the one that still has others to let go (64 busy threads on two
 /// CPUs: 32 ms instead of 0.35 ms). Children do not inherit it.
 pub fn raise_priority() -> Scheduling {
-    if set_fifo(libc::SCHED_RESET_ON_FORK) {
+    if set_fifo(1, libc::SCHED_RESET_ON_FORK) {
         return Scheduling::Fifo;
     }
     // SAFETY: plain number. Timers of this thread may be this many nanoseconds late (default

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use super::BarrierEngine;
 use super::BarrierError;
+use super::deep::DeepReader;
 use super::holders::Holders;
 use super::task::{Place, Tasks};
 use super::witness::Witness;
@@ -38,6 +39,7 @@ struct Parts {
     cpus: Vec<u32>,
     records: Records,
     holders: Holders,
+    deep: DeepReader,
     events: Vec<OwnedFd>,
 }
 
@@ -55,6 +57,7 @@ impl Parts {
             cpus,
             records,
             holders: holders?,
+            deep: DeepReader::start(),
             events: Vec::new(),
         })
     }
@@ -88,6 +91,7 @@ impl Parts {
             holders: self.holders,
             tasks,
             fill,
+            deep: self.deep,
             _events: self.events,
             seat,
             astray: 0,

@@ -15,8 +15,10 @@ use crate::process;
 use crate::profile::{Nanos, Timestamp};
 use crate::sys;
 
-/// A CPU is held for so long at most, and waited for so long.
+/// A CPU is held for so long at most, and waited for so long…
 pub(super) const LIMIT: Nanos = Nanos(100_000);
+/// …and so much longer where the rest of deep stacks is read.
+pub(super) const READ_LIMIT: Nanos = Nanos(300_000);
 /// A holder that sleeps for the tick wakes by itself. If it has not so long after, it is woken.
 const LATE: Nanos = Nanos(15_000);
 
@@ -34,6 +36,8 @@ struct Shared {
     seats: Vec<Seat>,
     /// Holds up to this number are over.
     released: AtomicU64,
+    /// Holds are over after so many nanoseconds.
+    limit: AtomicU64,
     is_over: AtomicBool,
 }
 
@@ -65,6 +69,7 @@ impl Holders {
         let shared = Arc::new(Shared {
             seats: seats.collect(),
             released: AtomicU64::new(0),
+            limit: AtomicU64::new(LIMIT.0),
             is_over: AtomicBool::new(false),
         });
         let mut holders = Holders {
@@ -175,6 +180,12 @@ impl Holders {
         }
         self.shared.released.store(self.number, Ordering::Release);
     }
+
+    /// Whether the holds to come are to last for a read of memory.
+    pub(super) fn allow_read(&mut self, is_read: bool) {
+        let limit = LIMIT + if is_read { READ_LIMIT } else { Nanos(0) };
+        self.shared.limit.store(limit.0, Ordering::Relaxed);
+    }
 }
 
 impl Shared {
@@ -200,7 +211,7 @@ impl Shared {
             let now = process::now();
             seat.arrived_at.store(now.0, Ordering::Relaxed);
             seat.arrived.store(number, Ordering::Release);
-            let limit = now + LIMIT;
+            let limit = now + Nanos(self.limit.load(Ordering::Relaxed));
             while self.released.load(Ordering::Acquire) < number && process::now() < limit {
                 std::hint::spin_loop();
             }

@@ -7,6 +7,7 @@
 //! signal: no call is cut short, no sleeper wakes, and there is nothing to undo.
 
 mod attach;
+mod deep;
 mod exits;
 mod holders;
 mod instant;
@@ -23,6 +24,7 @@ use crate::process;
 use crate::profile::Timestamp;
 use crate::sys::{self, Errno, Gathered, Wake};
 pub use attach::BarrierRefusal;
+use deep::DeepReader;
 use holders::Holders;
 use task::Tasks;
 
@@ -52,6 +54,7 @@ pub struct BarrierEngine {
     tasks: Tasks,
     /// Has input when a ring fills up.
     fill: Gathered,
+    deep: DeepReader,
     /// As long as these are open, the kernel records.
     _events: Vec<OwnedFd>,
     /// The index of the CPU that the tracer sits on.

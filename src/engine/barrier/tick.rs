@@ -1,6 +1,7 @@
 //! One tick: take the CPUs, note the time, give them back; then read what was recorded.
 
 use super::BarrierEngine;
+use super::deep::DeepReader;
 use super::instant::{self, Switch};
 use super::task::{Place, Stack, Task};
 use crate::engine::records::{Kind, Records};
@@ -19,6 +20,8 @@ const ASTRAY: u32 = 16;
 
 impl BarrierEngine {
     pub(super) fn take_tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
+        let ends = buffer.stack_ends.drain(..);
+        self.deep.note(ends, &self.tasks.by_tid);
         buffer.restart(self.tasks.fresh.len());
         buffer.carries = true;
         let begin = process::now();
@@ -32,8 +35,10 @@ impl BarrierEngine {
             self.tasks.take(record, report);
         }
         let used = self.used_cpu(begin);
+        self.holders.allow_read(self.deep.has_work());
         let first = self.hold(begin);
         let end = process::now();
+        self.read_deep(end);
         self.release(begin, buffer.next);
         buffer.stop = process::now().since(first);
 
@@ -41,6 +46,7 @@ impl BarrierEngine {
         while let Some(record) = self.records.next(buffer.time) {
             self.tasks.take(record, report);
         }
+        self.verify_deep();
         self.tasks.is_unsure = false;
         self.snapshot(buffer, first);
         // Of one that is just leaving its CPU, the stack can be recorded and the leave not yet.
@@ -98,7 +104,8 @@ impl BarrierEngine {
             let Some(task) = self.tasks.by_tid.get_mut(&tid).filter(|task| task.is_fresh) else {
                 return false;
             };
-            let Some(snapshot) = snapshot(tid, task, &self.records, buffer, held_since) else {
+            let sources = (&self.records, &mut self.deep);
+            let Some(snapshot) = snapshot(tid, task, sources, buffer, held_since) else {
                 return true;
             };
             if snapshot.state == RunState::Running && task.place == Place::Ready {
@@ -144,7 +151,7 @@ impl BarrierEngine {
 fn snapshot(
     tid: Tid,
     task: &mut Task,
-    records: &Records,
+    (records, deep): (&Records, &mut DeepReader),
     buffer: &mut TickBuffer,
     held_since: Timestamp,
 ) -> Option<Snapshot> {
@@ -178,9 +185,16 @@ fn snapshot(
             return Some(snapshot);
         }
         Stack::InRing(place) => {
-            snapshot.stack = buffer.reserve_bytes(place.stack_len as usize);
-            records.stack(&place, &mut buffer.bytes_mut()[snapshot.stack.clone()]);
-            records.registers(&place)
+            let registers = records.registers(&place);
+            let len = place.stack_len as usize;
+            let rest = registers.map_or(&[][..], |registers| deep.rest(tid, registers.sp(), len));
+            snapshot.stack = buffer.reserve_bytes(len + rest.len());
+            let bytes = &mut buffer.bytes_mut()[snapshot.stack.clone()];
+            records.stack(&place, bytes);
+            if let Some(behind) = bytes.get_mut(len..) {
+                behind.copy_from_slice(&rest[..behind.len()]);
+            }
+            registers
         }
         Stack::Copied(registers, bytes) => {
             snapshot.stack = buffer.reserve_bytes(bytes.len());
