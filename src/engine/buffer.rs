@@ -29,11 +29,24 @@ pub struct TickBuffer {
     pub carries: bool,
     /// Of threads.
     pub snapshots: Vec<Snapshot>,
+    /// What has been found out of threads without a snapshot.
+    pub amendments: Vec<Amendment>,
     /// For the engine: where the stacks of these threads end, so that it copies all of them next
     /// time. Filled in by whoever unwinds, on the buffer's way back.
     pub stack_ends: Vec<(Tid, Address)>,
     bytes: Vec<u8>,
     used: usize,
+}
+
+/// What a thread that sleeps on was found to be doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amendment {
+    /// The thread.
+    pub tid: Tid,
+    /// How it sleeps.
+    pub state: RunState,
+    /// Number of the system call it sleeps in; `None`: in none.
+    pub syscall: Option<u64>,
 }
 
 /// One thread at the instant.
@@ -71,6 +84,7 @@ impl TickBuffer {
             self.bytes.shrink_to_fit();
         }
         self.snapshots.clear();
+        self.amendments.clear();
         self.snapshots.reserve(threads);
         self.stack_ends.clear();
         self.used = 0;

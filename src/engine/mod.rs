@@ -11,7 +11,7 @@ mod records;
 mod refusal;
 pub mod stop;
 
-pub use buffer::{Snapshot, TickBuffer};
+pub use buffer::{Amendment, Snapshot, TickBuffer};
 pub use event::TreeEvent;
 pub use hold::HoldFlag;
 pub use refusal::{AttachError, Refusal};

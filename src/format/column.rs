@@ -153,7 +153,8 @@ impl Wire for Head {
 
 cases!(StackEnd {
     0 Root, 1 NoUnwindInfo, 2 Unreadable, 3 NotCopied(bytes), 4 Implausible, 5 Unmapped, 6 TooDeep,
-    7 NotStopped, 8 Gone, 9 NoRegisters, 10 ForeignArchitecture, 11 NotTraceable
+    7 NotStopped, 8 Gone, 9 NoRegisters, 10 ForeignArchitecture, 11 NotTraceable,
+    12 RegistersUnknown, 13 RecordsLost
 });
 
 const NATIVE: u8 = 0;

@@ -12,6 +12,8 @@ pub struct Registers {
     pub ip: Address,
     /// Base of the thread's local storage.
     pub fs_base: u64,
+    /// General registers whose value is not known: bit N for DWARF number N.
+    pub unknown: u16,
 }
 
 impl Registers {

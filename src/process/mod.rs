@@ -2,6 +2,7 @@
 //!
 //! A process that is gone answers `None` or nothing, never an error: that is the usual end.
 
+mod blocked;
 mod clock;
 mod cpus;
 mod live;
@@ -9,6 +10,7 @@ mod maps;
 mod stat;
 mod tree;
 
+pub use blocked::{Blocked, blocked};
 pub use clock::{now, read_clocks, start_time};
 pub use cpus::online_cpus;
 pub use live::{LiveMemory, arguments, executable, map_file_paths, thread_name};

@@ -67,3 +67,45 @@ fn a_process_that_is_gone_shows_nothing() {
     assert!(threads(none).is_empty());
     assert_eq!(sleeping_state(none, Tid(none.0)), RunState::Unknown);
 }
+
+#[test]
+fn a_blocked_thread_shows_what_it_is_blocked_in() {
+    let text = "202 0x55d0 0x189 0x1 0x0 0x0 0xffffffff 0x7ffe1000 0x7f0010\n";
+    let blocked = super::blocked::parse_blocked(text).expect("blocked");
+    assert_eq!(blocked.syscall, Some(202));
+    let registers = blocked.registers;
+    assert_eq!((registers.sp().0, registers.ip.0), (0x7ffe_1000, 0x7f_0010));
+    // rdi, rsi, rdx, r9.
+    let known = [5, 4, 1, 9].map(|register| registers.general[register]);
+    assert_eq!(known, [0x55d0, 0x189, 1, 0xffff_ffff]);
+    // All but the arguments and the stack pointer.
+    assert_eq!(registers.unknown, !0b0000_0111_1011_0010);
+}
+
+#[test]
+fn a_thread_in_a_fault_shows_its_pointers_only() {
+    let blocked = super::blocked::parse_blocked("-1 0x7ffe1000 0x7f0010\n").expect("blocked");
+    assert_eq!(blocked.syscall, None);
+    assert_eq!(blocked.registers.unknown, !(1 << 7));
+}
+
+#[test]
+fn what_does_not_tell_all_of_it_tells_nothing() {
+    for text in [
+        "",
+        "running\n",
+        "202 0x1 0x2\n",
+        "-1 0x1\n",
+        "-1 7 8\n",
+        "x 0x1 0x2\n",
+    ] {
+        assert_eq!(super::blocked::parse_blocked(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn lists_of_cpus_have_ranges_and_singles() {
+    assert_eq!(super::cpus::parse_list("0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
+    assert_eq!(super::cpus::parse_list("\n"), [0u32; 0]);
+    assert_eq!(super::cpus::parse_list("3-9999999999"), [0u32; 0]);
+}

@@ -93,6 +93,11 @@ pub enum StackEnd {
     ForeignArchitecture,
     /// No stack: the thread is traced by another program, or sprof may not trace it.
     NotTraceable,
+    /// The stack was read of a sleeping thread that was not stopped, and the caller's frame needs
+    /// a register that is therefore not known.
+    RegistersUnknown,
+    /// No stack: the kernel dropped the records that would have told whether the thread ran.
+    RecordsLost,
 }
 
 impl StackEnd {
@@ -116,6 +121,8 @@ impl StackEnd {
             StackEnd::NoRegisters => "no-registers",
             StackEnd::ForeignArchitecture => "foreign-architecture",
             StackEnd::NotTraceable => "not-traceable",
+            StackEnd::RegistersUnknown => "registers-unknown",
+            StackEnd::RecordsLost => "records-lost",
         })
     }
 }

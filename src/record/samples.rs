@@ -162,6 +162,11 @@ impl<W: Write> Recorder<W> {
             }
         }
         buffer.stack_ends.extend(stack_ends);
+        for amendment in &buffer.amendments {
+            if let Some(thread) = self.tree.thread(amendment.tid) {
+                thread.last.state = amendment.state;
+            }
+        }
         if buffer.carries {
             self.carry(buffer.index, &mut samples);
         }

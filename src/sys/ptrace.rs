@@ -88,6 +88,7 @@ pub fn registers(tid: Tid) -> Result<RawRegisters, Errno> {
             general,
             ip: Address(r.rip),
             fs_base: r.fs_base,
+            unknown: 0,
         },
         syscall: r.orig_rax as i64,
         result: r.rax as i64,

@@ -23,6 +23,8 @@ pub(super) enum Via {
 /// The frame at hand.
 pub(super) struct Cursor<'a> {
     pub(super) general: [u64; 16],
+    /// Registers whose value is not known, as in [`Registers::unknown`].
+    pub(super) unknown: u16,
     pub(super) ip: u64,
     pub(super) via: Via,
     pub(super) switches: u32,
@@ -56,21 +58,31 @@ impl Cursor<'_> {
         }
     }
 
+    /// The value of a register, where it is known.
+    pub(super) fn register(&self, register: usize) -> Result<u64, Stop> {
+        if self.unknown >> register & 1 != 0 {
+            return Err(StackEnd::RegistersUnknown.into());
+        }
+        Ok(self.general[register])
+    }
+
     pub(super) fn by_rule(&mut self, rule: FrameRule) -> Result<(), Stop> {
-        let base = self.general[usize::from(rule.cfa_register & 15)];
+        let base = self.register(usize::from(rule.cfa_register & 15))?;
         let cfa = base.wrapping_add_signed(i64::from(rule.cfa_offset));
         self.check_cfa(cfa)?;
         let ip = self.stacks.word(cfa.wrapping_sub(8), self.sp())?;
-        let mut general = self.general;
+        let (mut general, mut unknown) = (self.general, self.unknown);
         for (register, words) in SAVED.into_iter().zip(rule.saved) {
             let slot = cfa.wrapping_add_signed(i64::from(words) * 8);
             // Below the stack pointer nothing is kept: an epilogue has restored the register, of
             // which compilers' CFI says nothing.
             if words != 0 && slot >= self.sp() {
                 general[register] = self.stacks.word(slot, self.sp())?;
+                unknown &= !(1 << register);
             }
         }
         general[Registers::SP] = cfa;
+        self.unknown = unknown;
         self.advance(general, ip, Via::Call)
     }
 
@@ -112,7 +124,7 @@ impl Cursor<'_> {
 
     /// Return address and frame pointer of the caller by the frame pointer at hand.
     pub(super) fn frame_pointer_caller(&self) -> Result<(u64, u64), Stop> {
-        let (sp, bp) = (self.sp(), self.general[Registers::BP]);
+        let (sp, bp) = (self.sp(), self.register(Registers::BP)?);
         let plausible = bp >= sp && bp.is_multiple_of(8) && bp - sp <= MAX_GUESSED_FRAME;
         if !plausible {
             return Err(StackEnd::NoUnwindInfo.into());
@@ -139,6 +151,7 @@ impl Cursor<'_> {
             self.switch()?;
         }
         (self.general, self.ip, self.via) = (general, ip, Via::Registers);
+        self.unknown = 0;
         Ok(())
     }
 }

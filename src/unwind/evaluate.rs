@@ -85,12 +85,16 @@ fn frame_rule(row: &CfiRow) -> Option<FrameRule> {
 /// A caller's registers.
 pub(super) struct Caller {
     pub(super) general: [u64; 16],
+    /// As in [`Registers::unknown`].
+    pub(super) unknown: u16,
     pub(super) ip: u64,
 }
 
 /// Computes the caller's registers by the row itself.
 pub(super) struct Evaluate<'a> {
     pub(super) general: &'a [u64; 16],
+    /// As in [`Registers::unknown`].
+    pub(super) unknown: u16,
     pub(super) ip: u64,
     pub(super) stacks: Stacks<'a>,
 }
@@ -117,6 +121,7 @@ impl Visitor for Evaluate<'_> {
         };
         let mut caller = Caller {
             general: *self.general,
+            unknown: self.unknown,
             ip: 0,
         };
         caller.general[Registers::SP] = cfa;
@@ -143,6 +148,7 @@ impl Visitor for Evaluate<'_> {
                 returns = true;
             } else if let Some(place) = caller.general.get_mut(usize::from(register.0)) {
                 *place = value;
+                caller.unknown &= !(1 << register.0);
             }
         }
         if returns {
@@ -157,6 +163,9 @@ impl Evaluate<'_> {
     fn register(&self, register: Register) -> Result<u64, Stop> {
         if register == RETURN_ADDRESS {
             return Ok(self.ip);
+        }
+        if register.0 < 16 && self.unknown >> register.0 & 1 != 0 {
+            return Err(StackEnd::RegistersUnknown.into());
         }
         let value = self.general.get(usize::from(register.0)).copied();
         value.ok_or_else(|| StackEnd::NoUnwindInfo.into())

@@ -72,6 +72,7 @@ impl Unwinder {
     ) -> Unwound {
         let mut cursor = Cursor {
             general: registers.general,
+            unknown: registers.unknown,
             ip: registers.ip.0,
             via: Via::Registers,
             switches: 0,
@@ -133,7 +134,7 @@ impl Unwinder {
         match row.rule {
             Rule::Frame(rule) => cursor.by_rule(rule),
             // What the system call answers the new thread: zero.
-            Rule::Cloned if cursor.general[Registers::AX] == 0 => Err(StackEnd::Root.into()),
+            Rule::Cloned if cursor.register(Registers::AX)? == 0 => Err(StackEnd::Root.into()),
             Rule::Cloned => cursor.by_rule(FrameRule::of_leaf(LeafFrame::ENTERED)),
             Rule::Evaluate => self.evaluate(backing, offset, cursor),
             Rule::NoCfi {
@@ -194,11 +195,17 @@ impl Unwinder {
         };
         let evaluate = Evaluate {
             general: &cursor.general,
+            unknown: cursor.unknown,
             ip: cursor.ip,
             stacks: cursor.stacks,
         };
         let caller = cfi.row(offset, context, evaluate);
-        let Caller { general, ip } = caller.unwrap_or(Err(StackEnd::NoUnwindInfo.into()))?;
+        let Caller {
+            general,
+            unknown,
+            ip,
+        } = caller.unwrap_or(Err(StackEnd::NoUnwindInfo.into()))?;
+        cursor.unknown = unknown;
         cursor.go(general, ip, Via::Call)
     }
 
@@ -235,6 +242,7 @@ impl Unwinder {
         let mut general = cursor.general;
         general[Registers::SP] = cursor.general[Registers::BP].wrapping_add(16);
         general[Registers::BP] = bp;
+        cursor.unknown &= !(1 << Registers::BP);
         cursor.go(general, ip, Via::FramePointer)
     }
 }

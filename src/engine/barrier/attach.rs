@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use super::BarrierEngine;
 use super::BarrierError;
 use super::deep::DeepReader;
+use super::doze::Dozing;
 use super::holders::Holders;
 use super::task::{Place, Tasks};
 use super::witness::Witness;
@@ -92,6 +93,7 @@ impl Parts {
             tasks,
             fill,
             deep: self.deep,
+            dozing: Dozing::new(),
             _events: self.events,
             seat,
             astray: 0,
@@ -188,7 +190,9 @@ impl BarrierEngine {
                 }
             }
         }
-        Ok(parts.into_engine(tasks, None)?)
+        let mut engine = parts.into_engine(tasks, None)?;
+        engine.settle(report);
+        Ok(engine)
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod attach;
 mod deep;
+mod doze;
 mod exits;
 mod holders;
 mod instant;
@@ -25,6 +26,7 @@ use crate::profile::Timestamp;
 use crate::sys::{self, Errno, Gathered, Wake};
 pub use attach::BarrierRefusal;
 use deep::DeepReader;
+use doze::Dozing;
 use holders::Holders;
 use task::Tasks;
 
@@ -55,6 +57,7 @@ pub struct BarrierEngine {
     /// Has input when a ring fills up.
     fill: Gathered,
     deep: DeepReader,
+    dozing: Dozing,
     /// As long as these are open, the kernel records.
     _events: Vec<OwnedFd>,
     /// The index of the CPU that the tracer sits on.

@@ -8,7 +8,7 @@ use crate::engine::TreeEvent;
 use crate::engine::records::{Kind, Record, Records, StackPlace};
 use crate::memory::Registers;
 use crate::process;
-use crate::profile::{Nanos, Pid, Tid, Timestamp};
+use crate::profile::{Nanos, Pid, RunState, Tid, Timestamp};
 
 /// A thread of the target.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Task {
     pub(super) place: Place,
     /// Since when.
     pub(super) since: Timestamp,
+    /// How it sleeps, as far as is known, where it does.
+    pub(super) asleep_as: RunState,
     /// The stack it left its CPU with.
     pub(super) stack: Stack,
     /// It is to have a snapshot at the next tick: it may have run since the last one.
@@ -113,6 +115,7 @@ impl Tasks {
             pid,
             place,
             since,
+            asleep_as: RunState::Sleeping,
             stack: Stack::None,
             is_fresh: true,
             cpu_time: Nanos(0),
@@ -211,6 +214,7 @@ impl Tasks {
             Place::Asleep
         };
         task.since = time;
+        task.asleep_as = RunState::Sleeping;
         if !std::mem::replace(&mut task.is_fresh, true) {
             self.fresh.push(tid);
         }

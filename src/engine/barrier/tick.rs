@@ -28,6 +28,7 @@ impl BarrierEngine {
         if !self.records.has_news() && !self.tasks.may_run() && self.tasks.fresh.is_empty() {
             self.holders.skip();
             (buffer.time, buffer.stop, buffer.skew) = (begin, Nanos(0), Nanos(0));
+            self.look_at_sleepers(buffer);
             return;
         }
         self.records.look();
@@ -52,6 +53,7 @@ impl BarrierEngine {
         // Of one that is just leaving its CPU, the stack can be recorded and the leave not yet.
         self.tasks.rescue_stacks(&self.records);
         self.records.release();
+        self.look_at_sleepers(buffer);
         self.tasks.exits.report(report);
         self.follow_target(used);
     }
@@ -114,6 +116,9 @@ impl BarrierEngine {
             }
             // One that is still on a CPU has no stack now: it is looked at again.
             task.is_fresh = matches!(task.place, Place::On(_));
+            if task.place == Place::Asleep {
+                self.dozing.note(tid, task.since);
+            }
             buffer.snapshots.push(snapshot);
             task.is_fresh
         });
@@ -160,7 +165,7 @@ fn snapshot(
         Place::On(_) => (RunState::Running, task.cpu_time),
         Place::Ready if task.since >= held_since => (RunState::Running, task.cpu_time),
         Place::Ready | Place::Unborn => (RunState::Runnable, task.cpu_time),
-        Place::Asleep => (RunState::Sleeping, task.cpu_time),
+        Place::Asleep => (task.asleep_as, task.cpu_time),
         Place::Unknown => (RunState::Unknown, task.cpu_time),
     };
     if matches!(task.place, Place::On(_)) {

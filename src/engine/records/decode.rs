@@ -217,6 +217,7 @@ pub(super) fn registers(bytes: &[u8; REGISTER_BYTES]) -> Registers {
         general,
         ip: Address(word(8)),
         fs_base: 0,
+        unknown: 0,
     }
 }
 
