@@ -90,6 +90,7 @@ fn summary_text(summary: &Summary) -> String {
         let (mean, max) = (Nanos(mean), summary.stop_max);
         lines.push(format!("sprof: pauses: {mean} in the mean, {max} at most"));
     }
+    lines.extend(engine_text(summary));
     if summary.perturbed > 0 {
         let stops = counted(summary.perturbed, "stop");
         lines.push(format!(
@@ -106,6 +107,18 @@ fn summary_text(summary: &Summary) -> String {
         "sprof: recorded to {path}; see `sprof report {path}`"
     ));
     lines.join("\n")
+}
+
+/// Which engine took the ticks, where it is not the best one, and what would permit that.
+fn engine_text(summary: &Summary) -> Option<String> {
+    if let Some(why) = &summary.engine_changed {
+        return Some(format!("sprof: changed to the stop engine: {why}"));
+    }
+    let why = summary.engine?.instead_of_barrier?;
+    let hint = barrier_hint(why);
+    Some(format!(
+        "sprof: by the stop engine, as {why}; to be felt less: {hint}"
+    ))
 }
 
 /// The message, hint and exit code of a recording that could not be made.

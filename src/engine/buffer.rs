@@ -22,6 +22,8 @@ pub struct TickBuffer {
     pub stops: u32,
     /// Stops that hit a system call which answers them with `EINTR`.
     pub perturbed: u32,
+    /// Records of the kernel's that had no room since the last tick.
+    pub records_lost: u64,
     /// When the next tick is due, as it seems.
     pub next: Timestamp,
     /// Threads without a snapshot have not run since the last tick: all is as it was. Else there is
@@ -89,6 +91,7 @@ impl TickBuffer {
         self.stack_ends.clear();
         self.used = 0;
         self.carries = false;
+        self.records_lost = 0;
         self.stops = 0;
         self.perturbed = 0;
     }

@@ -16,7 +16,7 @@ pub use event::TreeEvent;
 pub use hold::HoldFlag;
 pub use refusal::{AttachError, Refusal};
 
-use crate::profile::Timestamp;
+use crate::profile::{Pid, Tid, Timestamp};
 use crate::sys::Wake;
 
 /// Why [`Engine::serve`] came back.
@@ -40,4 +40,12 @@ pub trait Engine {
     /// Stops the whole target, fills `buffer` with a snapshot of every thread, lets it run on.
     /// Births and deaths met on the way are reported before it returns.
     fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent));
+
+    /// Why another engine would cost this target less, in words; `None`: it would not.
+    fn too_costly(&self) -> Option<String> {
+        None
+    }
+
+    /// All threads of the target, each after its process.
+    fn threads(&self) -> Vec<(Pid, Tid)>;
 }

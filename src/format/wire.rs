@@ -309,7 +309,10 @@ pub(super) use cases;
 cases!(ExitStatus { 0 Code(status), 1 Signal(signal) });
 cases!(ModuleKind { 0 File, 1 Vdso });
 cases!(LossSubject { 0 Session, 1 Process(id), 2 Thread(id) });
-cases!(LossKind { 0 TickSkipped, 1 TickDropped, 2 NotTraceable, 3 NoMappings, 4 FileCut });
+cases!(LossKind {
+    0 TickSkipped, 1 TickDropped, 2 NotTraceable, 3 NoMappings, 4 FileCut, 5 RecordsLost,
+    6 IntervalChanged, 7 Paused, 8 EngineChanged
+});
 cases!(SymbolReason {
     0 NotDone, 1 FileMissing, 2 FileChanged, 3 FileInvalid, 4 NoSymbols, 5 NoSymbolHere, 6 NoModule
 });

@@ -34,6 +34,15 @@ pub enum LossKind {
     NoMappings,
     /// The end of the recording is missing (a cut file, found on reading).
     FileCut,
+    /// The kernel dropped records of who ran when: what they would have told is not known.
+    RecordsLost,
+    /// Ticks were taken less often than asked, so that the target is not held for too long: the
+    /// count is the new interval in nanoseconds.
+    IntervalChanged,
+    /// Recording was paused as asked: no ticks were due. The count is its length in nanoseconds.
+    Paused,
+    /// Ticks were taken in another way from here on.
+    EngineChanged,
 }
 
 impl LossKind {
@@ -45,6 +54,10 @@ impl LossKind {
             LossKind::NotTraceable => "not-traceable",
             LossKind::NoMappings => "no-mappings",
             LossKind::FileCut => "file-cut",
+            LossKind::RecordsLost => "records-lost",
+            LossKind::IntervalChanged => "interval-changed",
+            LossKind::Paused => "paused",
+            LossKind::EngineChanged => "engine-changed",
         }
     }
 }

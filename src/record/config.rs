@@ -120,6 +120,8 @@ pub struct Summary {
     pub not_traceable: Vec<String>,
     /// Which engine took the ticks.
     pub engine: Option<EngineUsed>,
+    /// Why the engine that stops has taken over, where it has.
+    pub engine_changed: Option<String>,
     /// Looking up names was given up.
     pub symbolizing_stopped: bool,
 }

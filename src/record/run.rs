@@ -205,9 +205,9 @@ fn start_tracer(
     let (ready, begun) = channel();
     let handle = std::thread::spawn(move || {
         match tracer::begin(&plan.whom, plan.engine, &plan.hold, &messages) {
-            Ok((mut engine, used)) => {
+            Ok((engine, used)) => {
                 let _ = ready.send(Ok(used));
-                tracer::run(&plan, engine.as_mut(), &messages, &returned);
+                tracer::run(&plan, engine, &messages, &returned);
             }
             Err(error) => drop(ready.send(Err(error))),
         }
@@ -303,6 +303,7 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
         stop_max: counts.stop_max,
         duration: counts.last.since(counts.first.unwrap_or(counts.last)),
         not_traceable: counts.not_traceable.clone(),
+        engine_changed: counts.engine_changed.clone(),
         ..Summary::default()
     }
 }

@@ -44,6 +44,7 @@ pub(super) struct Counts {
     pub(super) first: Option<Timestamp>,
     pub(super) last: Timestamp,
     pub(super) not_traceable: Vec<String>,
+    pub(super) engine_changed: Option<String>,
     /// How processes ended, by the pids asked for.
     pub(super) exits: Vec<(Pid, ExitStatus)>,
 }
@@ -90,12 +91,29 @@ impl<W: Write> Recorder<W> {
                 } => {
                     self.missed(LossKind::TickSkipped, before, count, time)?;
                 }
+                Message::EngineChanged { time, why } => self.engine_changed(time, why)?,
                 Message::Dropped { index, time } => {
                     self.missed(LossKind::TickDropped, index, 1, time)?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn engine_changed(&mut self, time: Timestamp, why: String) -> Result<(), FormatError> {
+        // CPU times of two engines count from different moments on.
+        for thread in self.tree.threads_mut() {
+            thread.cpu_total = None;
+        }
+        self.counts.engine_changed = Some(why.clone());
+        self.writer.event(&Event::Loss(Loss {
+            time,
+            tick: None,
+            kind: LossKind::EngineChanged,
+            subject: LossSubject::Session,
+            count: 1,
+            detail: why,
+        }))
     }
 
     fn missed(
@@ -162,6 +180,16 @@ impl<W: Write> Recorder<W> {
             }
         }
         buffer.stack_ends.extend(stack_ends);
+        if buffer.records_lost > 0 {
+            self.writer.event(&Event::Loss(Loss {
+                time: buffer.time,
+                tick: Some(buffer.index),
+                kind: LossKind::RecordsLost,
+                subject: LossSubject::Session,
+                count: buffer.records_lost,
+                detail: String::new(),
+            }))?;
+        }
         for amendment in &buffer.amendments {
             if let Some(thread) = self.tree.thread(amendment.tid) {
                 thread.last.state = amendment.state;

@@ -1,5 +1,6 @@
 //! The tracer thread: the loop of ticks.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -12,7 +13,7 @@ use crate::engine::barrier::{BarrierEngine, BarrierError, BarrierRefusal};
 use crate::engine::stop::StopEngine;
 use crate::engine::{AttachError, Engine, HoldFlag, Served, TickBuffer, TreeEvent};
 use crate::process;
-use crate::profile::{Nanos, Timestamp};
+use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Scheduling, Wake};
 
 /// The stream from the tracer to the unwinder, in order of time.
@@ -30,6 +31,11 @@ pub(super) enum Message {
     Dropped {
         index: u64,
         time: Timestamp,
+    },
+    /// Ticks are taken by stopping from now on.
+    EngineChanged {
+        time: Timestamp,
+        why: String,
     },
 }
 
@@ -129,11 +135,47 @@ fn reporter(messages: &ToUnwinder) -> impl FnMut(TreeEvent) + '_ {
     move |event| messages.send(Message::Tree(event))
 }
 
+/// Goes on with the engine that stops.
+fn change(
+    old: Box<dyn Engine>,
+    hold: &Arc<HoldFlag>,
+    messages: &ToUnwinder,
+    why: String,
+) -> Result<Box<dyn Engine>, sys::Errno> {
+    let before = old.threads();
+    drop(old);
+    let time = process::now();
+    messages.send(Message::EngineChanged { time, why });
+    let mut report = reporter(messages);
+    let mut engine = StopEngine::new(Arc::clone(hold))?;
+    sys::raise_priority();
+    let mut pids: Vec<Pid> = before.iter().map(|&(pid, _)| pid).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    engine.take_over(&pids, &mut report);
+    // What ended in between.
+    let now: HashSet<Tid> = engine.threads().into_iter().map(|(_, tid)| tid).collect();
+    let time = process::now();
+    for (_, tid) in before {
+        if !now.contains(&tid) {
+            report(TreeEvent::ThreadEnd { tid, time });
+        }
+    }
+    let alive: HashSet<Pid> = engine.threads().into_iter().map(|(pid, _)| pid).collect();
+    for pid in pids {
+        if !alive.contains(&pid) {
+            let status = None;
+            report(TreeEvent::ProcessEnd { pid, time, status });
+        }
+    }
+    Ok(Box::new(engine))
+}
+
 /// Takes ticks until the target has ended, the time is over or the stop flag is set. When the
 /// thread that runs this ends, the target is let go.
 pub(super) fn run(
     plan: &Plan,
-    engine: &mut dyn Engine,
+    mut engine: Box<dyn Engine>,
     messages: &ToUnwinder,
     returned: &Receiver<Box<TickBuffer>>,
 ) {
@@ -181,6 +223,12 @@ pub(super) fn run(
         clock.held(buffer.stop, process::now());
         limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
         messages.send(Message::Tick(buffer));
+        if let Some(why) = engine.too_costly() {
+            engine = match change(engine, &plan.hold, messages, why) {
+                Ok(engine) => engine,
+                Err(_) => return,
+            };
+        }
         if buffers - free.len() > limit / 4 {
             messages.wake();
         }

@@ -171,6 +171,10 @@ impl Tree {
         start: Timestamp,
         is_gated: bool,
     ) -> (Vec<Event>, Option<SpaceChange>) {
+        if forked_by.is_none() && self.processes.contains_key(&pid) {
+            // Met by a second engine.
+            return (vec![], None);
+        }
         let id = ProcessId(self.process_count);
         self.process_count += 1;
         let parent = forked_by.and_then(|parent| self.processes.get(&parent));
@@ -231,6 +235,9 @@ impl Tree {
         let Some(process) = self.process(pid) else {
             return vec![];
         };
+        if !is_new && self.threads.contains_key(&tid) {
+            return vec![];
+        }
         let id = ThreadId(self.thread_count);
         self.thread_count += 1;
         let live = LiveThread {

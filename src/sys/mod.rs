@@ -24,7 +24,7 @@ pub use ptrace::{
     RawRegisters, event_message, interrupt, listen, registers, restart_call, resume, seize,
 };
 pub use sched::{
-    Scheduling, become_real_time, current_cpu, outrank_holders, pin_to, raise_niceness,
+    Affinity, Scheduling, become_real_time, current_cpu, outrank_holders, pin_to, raise_niceness,
     raise_priority,
 };
 pub use signals::{

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use nix::libc;
-use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::unistd;
 
 /// The scheduling a thread got.
@@ -49,6 +49,25 @@ pub fn pin_to(cpu: u32) -> bool {
     let mut set = CpuSet::new();
     let only_this = set.set(cpu as usize);
     only_this.is_ok() && sched_setaffinity(unistd::Pid::from_raw(0), &set).is_ok()
+}
+
+/// The CPUs that a thread may run on.
+#[derive(Clone, Copy, Debug)]
+pub struct Affinity(Option<CpuSet>);
+
+impl Affinity {
+    /// Those of the calling thread.
+    pub fn of_this_thread() -> Affinity {
+        Affinity(sched_getaffinity(unistd::Pid::from_raw(0)).ok())
+    }
+
+    /// Lets the calling thread run on these.
+    pub fn restore(self) {
+        if let Some(set) = self.0 {
+            // Refused where none of them is left: then it stays where it is.
+            let _ = sched_setaffinity(unistd::Pid::from_raw(0), &set);
+        }
+    }
 }
 
 /// The CPU the calling thread runs on.

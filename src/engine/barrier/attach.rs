@@ -8,6 +8,7 @@ use super::BarrierError;
 use super::deep::DeepReader;
 use super::doze::Dozing;
 use super::holders::Holders;
+use super::rates::Rates;
 use super::task::{Place, Tasks};
 use super::witness::Witness;
 use crate::engine::records::Records;
@@ -15,7 +16,7 @@ use crate::engine::refusal::explain;
 use crate::engine::{AttachError, Refusal, TreeEvent};
 use crate::process::{self, ancestors, descendants, read_stat, threads};
 use crate::profile::{Pid, Tid};
-use crate::sys::{self, Errno, Gathered, Watch};
+use crate::sys::{self, Affinity, Errno, Gathered, Watch};
 
 /// Bytes of stack that are recorded at each switch. Recording four times as many costs 1 to 4 % of
 /// a busy target at 1000 ticks a second; nearly all stacks are smaller.
@@ -83,9 +84,11 @@ impl Parts {
     ) -> Result<BarrierEngine, BarrierError> {
         tasks.exits.command = command;
         let fill = Gathered::new(self.records.sources()).map_err(BarrierError::NoRecords)?;
+        let before = Affinity::of_this_thread();
         let cpu = sys::current_cpu();
         let seat = self.cpus.iter().position(|&c| c == cpu).unwrap_or(0);
         sys::pin_to(self.cpus[seat]);
+        let cpus = self.cpus.len();
         Ok(BarrierEngine {
             cpus: self.cpus,
             records: self.records,
@@ -94,7 +97,9 @@ impl Parts {
             fill,
             deep: self.deep,
             dozing: Dozing::new(),
+            rates: Rates::new(cpus),
             _events: self.events,
+            before,
             seat,
             astray: 0,
             switches: Vec::new(),

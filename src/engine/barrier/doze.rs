@@ -100,39 +100,38 @@ impl BarrierEngine {
         self.holders.hold(begin, |cpu| cpu != seat);
         self.holders.release(Timestamp(0), |_| false);
         self.make_room(report);
-        let is_unknown = |place: Place| place == Place::Unknown;
-        let mut unknown: Vec<Tid> = self.tasks.by_tid.keys().copied().collect();
         loop {
-            let tasks = &self.tasks.by_tid;
-            unknown.retain(|tid| tasks.get(tid).is_some_and(|task| is_unknown(task.place)));
-            for &tid in &unknown {
-                self.look_at_unknown(tid);
-            }
+            self.look_at_unknown();
             self.make_room(report);
-            let tasks = &self.tasks.by_tid;
-            unknown.retain(|tid| tasks.get(tid).is_some_and(|task| is_unknown(task.place)));
-            if unknown.is_empty() || process::now().since(begin) > SETTLE {
+            let mut tasks = self.tasks.by_tid.values();
+            let is_settled = tasks.all(|task| task.place != Place::Unknown);
+            if is_settled || process::now().since(begin) > SETTLE {
                 return;
             }
             std::thread::sleep(SETTLE_PAUSE);
         }
     }
 
-    /// The stack of a thread that sleeps. If it runs meanwhile, a record says so, and is taken in
-    /// before this is used.
-    fn look_at_unknown(&mut self, tid: Tid) {
-        let Some(task) = self.tasks.by_tid.get_mut(&tid) else {
-            return;
-        };
-        let Some(blocked) = process::blocked(task.pid, tid) else {
-            return;
-        };
-        let mut bytes = vec![0; STACK_BYTES];
-        let got = sys::read_memory(tid, blocked.registers.sp(), &mut bytes);
-        bytes.truncate(got);
-        task.stack = Stack::Copied(Some(blocked.registers), bytes.into_boxed_slice());
-        task.place = Place::Asleep;
-        task.asleep_as = process::sleeping_state(task.pid, tid);
-        self.dozing.note(tid, task.since);
+    /// The stacks of threads that sleep and of which nothing is known. If one runs meanwhile, a
+    /// record says so, and is taken in before this is used.
+    pub(super) fn look_at_unknown(&mut self) {
+        for (&tid, task) in &mut self.tasks.by_tid {
+            if task.place != Place::Unknown {
+                continue;
+            }
+            let Some(blocked) = process::blocked(task.pid, tid) else {
+                continue;
+            };
+            let mut bytes = vec![0; STACK_BYTES];
+            let got = sys::read_memory(tid, blocked.registers.sp(), &mut bytes);
+            bytes.truncate(got);
+            task.stack = Stack::Copied(Some(blocked.registers), bytes.into_boxed_slice());
+            task.place = Place::Asleep;
+            task.asleep_as = process::sleeping_state(task.pid, tid);
+            if !std::mem::replace(&mut task.is_fresh, true) {
+                self.tasks.fresh.push(tid);
+            }
+            self.dozing.note(tid, task.since);
+        }
     }
 }

@@ -12,6 +12,7 @@ mod doze;
 mod exits;
 mod holders;
 mod instant;
+mod rates;
 mod task;
 mod tick;
 mod witness;
@@ -22,12 +23,13 @@ use std::time::Duration;
 use super::records::Records;
 use super::{Engine, Served, TickBuffer, TreeEvent};
 use crate::process;
-use crate::profile::Timestamp;
-use crate::sys::{self, Errno, Gathered, Wake};
+use crate::profile::{Pid, Tid, Timestamp};
+use crate::sys::{self, Affinity, Errno, Gathered, Wake};
 pub use attach::BarrierRefusal;
 use deep::DeepReader;
 use doze::Dozing;
 use holders::Holders;
+use rates::Rates;
 use task::Tasks;
 
 /// Why this engine cannot be had.
@@ -58,8 +60,11 @@ pub struct BarrierEngine {
     fill: Gathered,
     deep: DeepReader,
     dozing: Dozing,
+    rates: Rates,
     /// As long as these are open, the kernel records.
     _events: Vec<OwnedFd>,
+    /// Where the tracer ran before it took a seat.
+    before: Affinity,
     /// The index of the CPU that the tracer sits on.
     seat: usize,
     /// Ticks since the target was on that CPU, while it was on others.
@@ -94,6 +99,21 @@ impl Engine for BarrierEngine {
 
     fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
         self.take_tick(buffer, report);
+    }
+
+    fn too_costly(&self) -> Option<String> {
+        self.rates.too_high()
+    }
+
+    fn threads(&self) -> Vec<(Pid, Tid)> {
+        let tasks = self.tasks.by_tid.iter();
+        tasks.map(|(&tid, task)| (task.pid, tid)).collect()
+    }
+}
+
+impl Drop for BarrierEngine {
+    fn drop(&mut self) {
+        self.before.restore();
     }
 }
 

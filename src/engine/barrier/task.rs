@@ -1,6 +1,6 @@
 //! What the records say of each thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::exits::Exits;
 use super::witness::Witness;
@@ -60,6 +60,8 @@ pub(super) enum Stack {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cpu {
     pub(super) number: u32,
+    /// Threads that left it, ever.
+    pub(super) switches: u64,
     /// Who is on it, as far as is known.
     pub(super) on: Option<Tid>,
     /// When the last one left it.
@@ -78,8 +80,10 @@ pub(super) struct Tasks {
     pub(super) fresh: Vec<Tid>,
     /// Records were lost, or none has come yet: who runs where is not known.
     pub(super) is_unsure: bool,
-    /// Records lost.
-    pub(super) lost: u64,
+    /// Records were lost at some time: a thread can be new without a record of its birth.
+    has_lost: bool,
+    /// Records lost since the last tick.
+    pub(super) lost_now: u64,
     pub(super) exits: Exits,
     witness: Option<Witness>,
 }
@@ -93,13 +97,15 @@ impl Tasks {
                 .iter()
                 .map(|&number| Cpu {
                     number,
+                    switches: 0,
                     on: None,
                     left: Timestamp(0),
                 })
                 .collect(),
             fresh: Vec::new(),
             is_unsure: true,
-            lost: 0,
+            has_lost: false,
+            lost_now: 0,
             exits: Exits::default(),
             witness,
         }
@@ -170,7 +176,7 @@ impl Tasks {
     ) {
         if !self.by_tid.contains_key(&tid) {
             // Its birth was among records that were lost.
-            if pid.0 <= 0 || tid.0 <= 0 || self.lost == 0 {
+            if pid.0 <= 0 || tid.0 <= 0 || !self.has_lost {
                 return;
             }
             self.born((Pid(0), Tid(0)), (pid, tid), time, report);
@@ -194,6 +200,7 @@ impl Tasks {
     fn leave(&mut self, tid: Tid, cpu: u32, time: Timestamp, is_ready: bool) {
         if let Some(cpu) = self.cpus.iter_mut().find(|c| c.number == cpu) {
             cpu.left = time;
+            cpu.switches += 1;
             if cpu.on == Some(tid) {
                 cpu.on = None;
             }
@@ -338,7 +345,8 @@ impl Tasks {
 
     /// After records were lost, nothing is known of where threads are until they are heard of again.
     fn forget_places(&mut self, count: u64) {
-        self.lost += count;
+        self.has_lost = true;
+        self.lost_now += count;
         self.is_unsure = true;
         for cpu in &mut self.cpus {
             cpu.on = None;
@@ -381,6 +389,27 @@ impl Tasks {
                 records.stack(place, &mut bytes);
                 task.stack = Stack::Copied(records.registers(place), bytes);
             }
+        }
+    }
+
+    /// After records were lost: who has been born and who has ended meanwhile.
+    pub(super) fn reconcile(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        let now = process::now();
+        let mut pids: Vec<Pid> = self.processes.keys().copied().collect();
+        pids.extend(process::descendants(&pids));
+        pids.sort_unstable();
+        pids.dedup();
+        let mut alive = HashSet::new();
+        for pid in pids {
+            for tid in process::threads(pid) {
+                alive.insert(tid);
+                self.born((Pid(0), Tid(0)), (pid, tid), now, report);
+                self.read_name(tid, report);
+            }
+        }
+        let ended = self.by_tid.keys().filter(|tid| !alive.contains(tid));
+        for tid in ended.copied().collect::<Vec<_>>() {
+            self.exit(tid, now, report);
         }
     }
 

@@ -35,6 +35,11 @@ impl BarrierEngine {
         while let Some(record) = self.records.next(begin) {
             self.tasks.take(record, report);
         }
+        let lost = std::mem::take(&mut self.tasks.lost_now);
+        if lost > 0 {
+            self.tasks.reconcile(report);
+            buffer.records_lost = lost;
+        }
         let used = self.used_cpu(begin);
         self.holders.allow_read(self.deep.has_work());
         let first = self.hold(begin);
@@ -53,7 +58,12 @@ impl BarrierEngine {
         // Of one that is just leaving its CPU, the stack can be recorded and the leave not yet.
         self.tasks.rescue_stacks(&self.records);
         self.records.release();
+        if lost > 0 {
+            self.look_at_unknown();
+        }
         self.look_at_sleepers(buffer);
+        let switches = self.tasks.cpus.iter().map(|cpu| cpu.switches);
+        self.rates.count(process::now(), switches);
         self.tasks.exits.report(report);
         self.follow_target(used);
     }

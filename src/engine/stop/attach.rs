@@ -84,6 +84,19 @@ impl StopEngine {
         }
     }
 
+    /// Traces processes that another engine has watched until now, and all that is below them. Of
+    /// those that refuse, nothing is recorded from now on.
+    pub fn take_over(&mut self, pids: &[Pid], report: &mut dyn FnMut(TreeEvent)) {
+        for pid in pids {
+            if let Err(AttachError { pid, refusal }) = self.attach(&[*pid], report)
+                && !matches!(refusal, Refusal::NoSuchProcess | Refusal::Zombie)
+            {
+                let (time, why) = (process::now(), refusal.to_string());
+                report(TreeEvent::NotTraceable { pid, time, why });
+            }
+        }
+    }
+
     /// Traces all threads of a process, also those that it starts meanwhile.
     fn attach_process(
         &mut self,

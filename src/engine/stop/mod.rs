@@ -120,6 +120,11 @@ impl Engine for StopEngine {
         self.take_tick(buffer, report);
         self.read_some_names(passed, report);
     }
+
+    fn threads(&self) -> Vec<(Pid, Tid)> {
+        let tracees = self.tracees.iter();
+        tracees.map(|tracee| (tracee.pid, tracee.tid)).collect()
+    }
 }
 
 #[cfg(test)]
