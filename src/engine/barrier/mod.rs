@@ -135,3 +135,6 @@ impl BarrierEngine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
