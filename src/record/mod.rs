@@ -1,7 +1,7 @@
 //! The clock, the loop, the tree and the writer: one run of `sprof record`.
 //!
 //! Two threads work beside the caller's: the *tracer*, which owns the engine and does nothing but
-//! stop, copy, resume and serve; and the *unwinder*, which turns snapshots into samples and writes
+//! take ticks; and the *unwinder*, which turns snapshots into samples and writes
 //! them. Between them runs one stream of messages, in the order of time.
 
 mod channel;

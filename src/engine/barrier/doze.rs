@@ -4,6 +4,8 @@
 //! The kernel shows both without waking them. What is read is used at a later tick, and only if no
 //! record says that the thread has run since: so it was true, whenever it was read.
 
+use std::collections::VecDeque;
+
 use super::BarrierEngine;
 use super::task::{Place, Stack};
 use crate::engine::{Amendment, TickBuffer, TreeEvent};
@@ -14,8 +16,8 @@ use crate::sys;
 /// What is known of threads that sleep.
 #[derive(Debug)]
 pub(super) struct Dozing {
-    /// Asleep at the last tick, since this time: worth a look if they still are.
-    candidates: Vec<(Tid, Timestamp)>,
+    /// Asleep since the first time, and at a tick of the second: worth a look if they still are.
+    candidates: VecDeque<(Tid, Timestamp, Timestamp)>,
     /// Looked at: valid as long as they sleep since then.
     seen: Vec<(Tid, Timestamp, Amendment)>,
     last: Timestamp,
@@ -27,6 +29,8 @@ pub(super) struct Dozing {
 const SHARE: u64 = 200;
 /// …and so much at once.
 const MOST: Nanos = Nanos(100_000);
+/// So many are remembered before those that have woken are forgotten.
+const MANY: usize = 4096;
 /// What one look takes, about.
 const LOOK: Nanos = Nanos(7_000);
 
@@ -40,16 +44,16 @@ const SETTLE_PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
 impl Dozing {
     pub(super) fn new() -> Dozing {
         Dozing {
-            candidates: Vec::new(),
+            candidates: VecDeque::new(),
             seen: Vec::new(),
             last: process::now(),
             budget: Nanos(0),
         }
     }
 
-    /// A thread is asleep at this tick.
-    pub(super) fn note(&mut self, tid: Tid, since: Timestamp) {
-        self.candidates.push((tid, since));
+    /// A thread that has been asleep for some time is so at this tick.
+    pub(super) fn note(&mut self, tid: Tid, since: Timestamp, tick: Timestamp) {
+        self.candidates.push_back((tid, since, tick));
     }
 }
 
@@ -71,18 +75,20 @@ impl BarrierEngine {
         let earned = Nanos(now.since(dozing.last).0 / SHARE);
         dozing.last = now;
         dozing.budget = Nanos((dozing.budget + earned).0.min(MOST.0));
-        let mut position = 0;
-        while let Some(&(tid, since)) = dozing.candidates.get(position) {
+        if dozing.candidates.len() > MANY {
+            let candidates = &mut dozing.candidates;
+            candidates.retain(|&(tid, since, _)| sleeps(tid, since).is_some());
+        }
+        // The earliest first: those noted at this tick stay for the next.
+        while dozing.budget >= LOOK
+            && let Some(&(tid, since, at)) = dozing.candidates.front()
+            && at < buffer.time
+        {
+            dozing.candidates.pop_front();
             let Some(pid) = sleeps(tid, since) else {
-                dozing.candidates.swap_remove(position);
                 continue;
             };
-            if since + LOOK > buffer.time || dozing.budget.0 < LOOK.0 {
-                position += 1;
-                continue;
-            }
             dozing.budget = Nanos(dozing.budget.0 - LOOK.0);
-            dozing.candidates.swap_remove(position);
             let amendment = Amendment {
                 tid,
                 state: process::sleeping_state(pid, tid),
@@ -131,7 +137,7 @@ impl BarrierEngine {
             if !std::mem::replace(&mut task.is_fresh, true) {
                 self.tasks.fresh.push(tid);
             }
-            self.dozing.note(tid, task.since);
+            self.dozing.note(tid, task.since, task.since);
         }
     }
 }

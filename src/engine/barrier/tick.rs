@@ -127,7 +127,7 @@ impl BarrierEngine {
             // One that is still on a CPU has no stack now: it is looked at again.
             task.is_fresh = matches!(task.place, Place::On(_));
             if task.place == Place::Asleep {
-                self.dozing.note(tid, task.since);
+                self.dozing.note(tid, task.since, buffer.time);
             }
             buffer.snapshots.push(snapshot);
             task.is_fresh
