@@ -32,7 +32,7 @@ const MOST: Nanos = Nanos(100_000);
 /// So many are remembered before those that have woken are forgotten.
 const MANY: usize = 4096;
 /// What one look takes, about.
-const LOOK: Nanos = Nanos(7_000);
+const LOOK: Nanos = Nanos(25_000);
 
 /// Bytes of stack read of a thread that slept when it was met.
 const STACK_BYTES: usize = 16 << 10;
