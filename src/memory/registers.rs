@@ -12,7 +12,7 @@ pub struct Registers {
     pub ip: Address,
     /// Base of the thread's local storage.
     pub fs_base: u64,
-    /// General registers whose value is not known: bit N for DWARF number N.
+    /// Registers whose value is not known: bit N for DWARF number N.
     pub unknown: u16,
 }
 
@@ -34,6 +34,14 @@ impl Registers {
     /// information may still name a slot there.
     pub fn stack_start(&self) -> Address {
         Address(self.general[Self::SP].saturating_sub(128))
+    }
+
+    /// Whether the value of a register is known, by its DWARF number.
+    pub fn knows(&self, register: usize) -> bool {
+        u32::try_from(register)
+            .ok()
+            .and_then(|bit| self.unknown.checked_shr(bit))
+            .is_some_and(|bits| bits & 1 == 0)
     }
 
     /// The frame pointer register, whatever it holds.

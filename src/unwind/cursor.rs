@@ -1,5 +1,6 @@
 //! The frame at hand, and the steps from it to its caller.
 
+use super::evaluate::Caller;
 use super::row::{FrameRule, SAVED};
 use super::stack::{Stacks, Stop};
 use crate::memory::Registers;
@@ -22,10 +23,7 @@ pub(super) enum Via {
 
 /// The frame at hand.
 pub(super) struct Cursor<'a> {
-    pub(super) general: [u64; 16],
-    /// Registers whose value is not known, as in [`Registers::unknown`].
-    pub(super) unknown: u16,
-    pub(super) ip: u64,
+    pub(super) registers: Registers,
     pub(super) via: Via,
     pub(super) switches: u32,
     pub(super) stacks: Stacks<'a>,
@@ -34,13 +32,13 @@ pub(super) struct Cursor<'a> {
 impl Cursor<'_> {
     pub(super) fn code(&self) -> CodeAddress {
         match self.via {
-            Via::Registers => CodeAddress::Instruction(Address(self.ip)),
-            Via::Call | Via::FramePointer => CodeAddress::Return(Address(self.ip)),
+            Via::Registers => CodeAddress::Instruction(self.registers.ip),
+            Via::Call | Via::FramePointer => CodeAddress::Return(self.registers.ip),
         }
     }
 
     fn sp(&self) -> u64 {
-        self.general[Registers::SP]
+        self.registers.sp().0
     }
 
     /// Why the stack ends when the address at hand is no code.
@@ -58,48 +56,43 @@ impl Cursor<'_> {
         }
     }
 
-    /// The value of a register, where it is known.
-    pub(super) fn register(&self, register: usize) -> Result<u64, Stop> {
-        if self.unknown >> register & 1 != 0 {
-            return Err(StackEnd::RegistersUnknown.into());
-        }
-        Ok(self.general[register])
-    }
-
     pub(super) fn by_rule(&mut self, rule: FrameRule) -> Result<(), Stop> {
-        let base = self.register(usize::from(rule.cfa_register & 15))?;
+        let base = known(&self.registers, usize::from(rule.cfa_register & 15))?;
         let cfa = base.wrapping_add_signed(i64::from(rule.cfa_offset));
         self.check_cfa(cfa)?;
         let ip = self.stacks.word(cfa.wrapping_sub(8), self.sp())?;
-        let (mut general, mut unknown) = (self.general, self.unknown);
+        let mut caller = Caller {
+            registers: self.registers,
+            ip,
+        };
         for (register, words) in SAVED.into_iter().zip(rule.saved) {
             let slot = cfa.wrapping_add_signed(i64::from(words) * 8);
             // Below the stack pointer nothing is kept: an epilogue has restored the register, of
             // which compilers' CFI says nothing.
             if words != 0 && slot >= self.sp() {
-                general[register] = self.stacks.word(slot, self.sp())?;
-                unknown &= !(1 << register);
+                caller.set(register, self.stacks.word(slot, self.sp())?);
             }
         }
-        general[Registers::SP] = cfa;
-        self.unknown = unknown;
-        self.advance(general, ip, Via::Call)
+        caller.set(Registers::SP, cfa);
+        self.advance(caller, Via::Call)
     }
 
     /// Goes on to a caller whose frame was computed without checks.
-    pub(super) fn go(&mut self, general: [u64; 16], ip: u64, via: Via) -> Result<(), Stop> {
-        self.check_cfa(general[Registers::SP])?;
-        self.advance(general, ip, via)
+    pub(super) fn go(&mut self, caller: Caller, via: Via) -> Result<(), Stop> {
+        self.check_cfa(caller.registers.sp().0)?;
+        self.advance(caller, via)
     }
 
-    fn advance(&mut self, general: [u64; 16], ip: u64, via: Via) -> Result<(), Stop> {
-        if ip == 0 {
+    fn advance(&mut self, caller: Caller, via: Via) -> Result<(), Stop> {
+        if caller.ip == 0 {
             return Err(StackEnd::Root.into());
         }
-        if !self.stacks.same(self.sp(), general[Registers::SP]) {
+        if !self.stacks.same(self.sp(), caller.registers.sp().0) {
             self.switch()?;
         }
-        (self.general, self.ip, self.via) = (general, ip, via);
+        self.registers = caller.registers;
+        self.registers.ip = Address(caller.ip);
+        self.via = via;
         Ok(())
     }
 
@@ -124,7 +117,7 @@ impl Cursor<'_> {
 
     /// Return address and frame pointer of the caller by the frame pointer at hand.
     pub(super) fn frame_pointer_caller(&self) -> Result<(u64, u64), Stop> {
-        let (sp, bp) = (self.sp(), self.register(Registers::BP)?);
+        let (sp, bp) = (self.sp(), known(&self.registers, Registers::BP)?);
         let plausible = bp >= sp && bp.is_multiple_of(8) && bp - sp <= MAX_GUESSED_FRAME;
         if !plausible {
             return Err(StackEnd::NoUnwindInfo.into());
@@ -150,8 +143,21 @@ impl Cursor<'_> {
         if general[Registers::SP] <= sp || !self.stacks.same(sp, general[Registers::SP]) {
             self.switch()?;
         }
-        (self.general, self.ip, self.via) = (general, ip, Via::Registers);
-        self.unknown = 0;
+        self.registers = Registers {
+            general,
+            ip: Address(ip),
+            ..Registers::default()
+        };
+        self.via = Via::Registers;
         Ok(())
+    }
+}
+
+/// The value of a register by its DWARF number, below 16.
+pub(super) fn known(registers: &Registers, register: usize) -> Result<u64, Stop> {
+    if registers.knows(register) {
+        Ok(registers.general[register])
+    } else {
+        Err(StackEnd::RegistersUnknown.into())
     }
 }

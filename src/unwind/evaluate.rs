@@ -6,6 +6,7 @@ use gimli::{
 };
 
 use super::cfi::{CfiRow, Slice, Visitor};
+use super::cursor::known;
 use super::row::{FrameRule, Rule, SAVED};
 use super::stack::{Stacks, Stop};
 use crate::memory::Registers;
@@ -82,20 +83,25 @@ fn frame_rule(row: &CfiRow) -> Option<FrameRule> {
     returns.then_some(rule)
 }
 
-/// A caller's registers.
+/// A caller's registers, and where it goes on.
 pub(super) struct Caller {
-    pub(super) general: [u64; 16],
-    /// As in [`Registers::unknown`].
-    pub(super) unknown: u16,
+    pub(super) registers: Registers,
     pub(super) ip: u64,
+}
+
+impl Caller {
+    /// Gives a register its value, which is known from then on.
+    pub(super) fn set(&mut self, register: usize, value: u64) {
+        if let Some(place) = self.registers.general.get_mut(register) {
+            *place = value;
+            self.registers.unknown &= !(1 << register);
+        }
+    }
 }
 
 /// Computes the caller's registers by the row itself.
 pub(super) struct Evaluate<'a> {
-    pub(super) general: &'a [u64; 16],
-    /// As in [`Registers::unknown`].
-    pub(super) unknown: u16,
-    pub(super) ip: u64,
+    pub(super) registers: &'a Registers,
     pub(super) stacks: Stacks<'a>,
 }
 
@@ -120,12 +126,11 @@ impl Visitor for Evaluate<'_> {
             CfaRule::Expression(it) => expression(it, None)?,
         };
         let mut caller = Caller {
-            general: *self.general,
-            unknown: self.unknown,
+            registers: *self.registers,
             ip: 0,
         };
-        caller.general[Registers::SP] = cfa;
-        let sp = self.general[Registers::SP];
+        caller.set(Registers::SP, cfa);
+        let sp = self.registers.sp().0;
         let mut returns = false;
         for (register, rule) in row.registers() {
             let value = match rule {
@@ -139,16 +144,21 @@ impl Visitor for Evaluate<'_> {
                 }
                 RegisterRule::ValOffset(offset) => cfa.wrapping_add_signed(*offset),
                 RegisterRule::Register(other) => self.register(*other)?,
-                RegisterRule::Expression(it) => self.stacks.word(expression(it, Some(cfa))?, sp)?,
+                RegisterRule::Expression(it) => {
+                    let slot = expression(it, Some(cfa))?;
+                    if slot < sp {
+                        continue;
+                    }
+                    self.stacks.word(slot, sp)?
+                }
                 RegisterRule::ValExpression(it) => expression(it, Some(cfa))?,
                 _ => continue,
             };
             if *register == RETURN_ADDRESS {
                 caller.ip = value;
                 returns = true;
-            } else if let Some(place) = caller.general.get_mut(usize::from(register.0)) {
-                *place = value;
-                caller.unknown &= !(1 << register.0);
+            } else {
+                caller.set(register.0.into(), value);
             }
         }
         if returns {
@@ -162,13 +172,12 @@ impl Visitor for Evaluate<'_> {
 impl Evaluate<'_> {
     fn register(&self, register: Register) -> Result<u64, Stop> {
         if register == RETURN_ADDRESS {
-            return Ok(self.ip);
+            return Ok(self.registers.ip.0);
         }
-        if register.0 < 16 && self.unknown >> register.0 & 1 != 0 {
-            return Err(StackEnd::RegistersUnknown.into());
+        match usize::from(register.0) {
+            register @ 0..16 => known(self.registers, register),
+            _ => Err(StackEnd::NoUnwindInfo.into()),
         }
-        let value = self.general.get(usize::from(register.0)).copied();
-        value.ok_or_else(|| StackEnd::NoUnwindInfo.into())
     }
 
     /// Runs a DWARF expression (DWARF 5 section 2.5) on registers and stack.
@@ -193,7 +202,7 @@ impl Evaluate<'_> {
                     evaluation.resume_with_register(value).map_err(invalid)?
                 }
                 EvaluationResult::RequiresMemory { address, size, .. } => {
-                    let word = self.stacks.word(address, self.general[Registers::SP])?;
+                    let word = self.stacks.word(address, self.registers.sp().0)?;
                     let bits = 8 * u32::from(size).min(8);
                     let value = word & u64::MAX.checked_shr(64 - bits).unwrap_or(0);
                     let value = Value::Generic(value);

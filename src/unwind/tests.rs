@@ -3,6 +3,9 @@ use std::sync::Arc;
 use super::code::{
     Call, LeafFrame, call_before, is_cloned, is_signal_return, leaf_frame, sets_frame_pointer,
 };
+use super::cursor::{Cursor, Via};
+use super::row::FrameRule;
+use super::stack::Stacks;
 use super::{AddressSpace, Unwinder};
 use crate::memory::{MemoryCopy, Registers};
 use crate::module::ObjectFile;
@@ -242,4 +245,104 @@ fn only_the_code_of_clone_is_taken_for_it() {
     // Another system call, and a branch to code that is no outermost frame.
     assert!(!is_cloned(&[0xb8, 39, 0, 0, 0, 0x0f, 0x05], code));
     assert!(!is_cloned(before, &image[0x107..0x110]));
+}
+
+/// The step by `rule` from a frame whose stack pointer is 0x8000, where the copy begins.
+fn step(rule: FrameRule, unknown: u16, stack: &[u64]) -> Result<Registers, StackEnd> {
+    let bytes: Vec<u8> = stack.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let copies = [MemoryCopy {
+        start: Address(0x8000),
+        bytes: &bytes,
+    }];
+    let mut registers = Registers {
+        unknown,
+        ..Registers::default()
+    };
+    registers.general[Registers::SP] = 0x8000;
+    registers.general[Registers::BP] = 0x8010;
+    registers.general[RBX] = 77;
+    let mut cursor = Cursor {
+        registers,
+        via: Via::Registers,
+        switches: 0,
+        stacks: Stacks::new(&copies),
+    };
+    let stepped = cursor.by_rule(rule);
+    stepped
+        .map(|()| cursor.registers)
+        .map_err(|stopped| stopped.end)
+}
+
+/// DWARF number of rbx.
+const RBX: usize = 3;
+const BP_UNKNOWN: u16 = 1 << Registers::BP;
+
+#[test]
+fn an_unknown_register_ends_the_stack_where_it_is_needed() {
+    let by_bp = FrameRule {
+        cfa_register: Registers::BP as u8,
+        cfa_offset: 16,
+        saved: [0; 6],
+    };
+    let stack = [0, 0, 0x9000, 0x11000];
+    assert!(step(by_bp, 0, &stack).is_ok());
+    assert_eq!(
+        step(by_bp, BP_UNKNOWN, &stack),
+        Err(StackEnd::RegistersUnknown)
+    );
+    // Not needed: the caller's is not known either.
+    let by_sp = FrameRule {
+        cfa_register: Registers::SP as u8,
+        cfa_offset: 32,
+        saved: [0; 6],
+    };
+    let caller = step(by_sp, BP_UNKNOWN, &stack).unwrap();
+    assert!(!caller.knows(Registers::BP) && caller.knows(Registers::SP));
+    assert_eq!(caller.ip, Address(0x11000));
+}
+
+#[test]
+fn a_register_restored_from_the_stack_is_known() {
+    let saves_bp = FrameRule {
+        cfa_register: Registers::SP as u8,
+        cfa_offset: 32,
+        saved: [0, -2, 0, 0, 0, 0],
+    };
+    let caller = step(
+        saves_bp,
+        u16::MAX & !(1 << Registers::SP),
+        &[0, 0, 0x9000, 0x11000],
+    );
+    let caller = caller.unwrap();
+    assert!(caller.knows(Registers::BP) && !caller.knows(RBX));
+    assert_eq!(caller.bp(), 0x9000);
+}
+
+#[test]
+fn a_slot_below_the_stack_pointer_is_not_read() {
+    // Behind `pop rbx`: the slot is still told, and the register holds the value already.
+    let popped = FrameRule {
+        cfa_register: Registers::SP as u8,
+        cfa_offset: 8,
+        saved: [-2, 0, 0, 0, 0, 0],
+    };
+    let caller = step(popped, 0, &[0x11000]).unwrap();
+    assert_eq!(caller.general[RBX], 77);
+    let unknown = step(popped, 1 << RBX, &[0x11000]).unwrap();
+    assert!(!unknown.knows(RBX));
+}
+
+#[test]
+fn an_unknown_frame_pointer_is_not_followed() {
+    let mut space = AddressSpace::new();
+    space.map_generated(Address(0x10000), Address(0x20000));
+    let registers = Registers {
+        ip: Address(0x10000),
+        unknown: BP_UNKNOWN,
+        ..Registers::default()
+    };
+    let mut out = Vec::new();
+    let found = Unwinder::new().unwind(&space, &registers, &[], &mut out);
+    assert_eq!(out, [generated(0x10000)]);
+    assert_eq!(found.end, StackEnd::RegistersUnknown);
 }

@@ -6,7 +6,7 @@ use super::AddressSpace;
 use super::cache::RowCache;
 use super::cfi::{Context, ModuleCfi};
 use super::code::LeafFrame;
-use super::cursor::{Cursor, Via};
+use super::cursor::{Cursor, Via, known};
 use super::evaluate::{Caller, Evaluate};
 use super::lookup::read_row;
 use super::row::{Arrival, FrameRule, Row, Rule};
@@ -71,9 +71,7 @@ impl Unwinder {
         out: &mut Vec<Frame>,
     ) -> Unwound {
         let mut cursor = Cursor {
-            general: registers.general,
-            unknown: registers.unknown,
-            ip: registers.ip.0,
+            registers: *registers,
             via: Via::Registers,
             switches: 0,
             stacks: Stacks::new(stacks),
@@ -116,7 +114,7 @@ impl Unwinder {
         if cursor.via != Via::Registers && row.arrival == Arrival::NoCall {
             // No call put it there: it can only be made up to be returned to, as the signal
             // trampoline and the start of a prepared context are.
-            offset = backing.mapping.module_offset(Address(cursor.ip));
+            offset = backing.mapping.module_offset(cursor.registers.ip);
             row = self.row(backing, offset);
             let entered = row.function_start && cursor.via == Via::Call;
             if !entered && !matches!(row.rule, Rule::SignalReturn) {
@@ -134,7 +132,9 @@ impl Unwinder {
         match row.rule {
             Rule::Frame(rule) => cursor.by_rule(rule),
             // What the system call answers the new thread: zero.
-            Rule::Cloned if cursor.register(Registers::AX)? == 0 => Err(StackEnd::Root.into()),
+            Rule::Cloned if known(&cursor.registers, Registers::AX)? == 0 => {
+                Err(StackEnd::Root.into())
+            }
             Rule::Cloned => cursor.by_rule(FrameRule::of_leaf(LeafFrame::ENTERED)),
             Rule::Evaluate => self.evaluate(backing, offset, cursor),
             Rule::NoCfi {
@@ -194,19 +194,14 @@ impl Unwinder {
             return Err(StackEnd::NoUnwindInfo.into());
         };
         let evaluate = Evaluate {
-            general: &cursor.general,
-            unknown: cursor.unknown,
-            ip: cursor.ip,
+            registers: &cursor.registers,
             stacks: cursor.stacks,
         };
         let caller = cfi.row(offset, context, evaluate);
-        let Caller {
-            general,
-            unknown,
-            ip,
-        } = caller.unwrap_or(Err(StackEnd::NoUnwindInfo.into()))?;
-        cursor.unknown = unknown;
-        cursor.go(general, ip, Via::Call)
+        cursor.go(
+            caller.unwrap_or(Err(StackEnd::NoUnwindInfo.into()))?,
+            Via::Call,
+        )
     }
 
     /// The caller by the frame pointer: `[rbp]` holds the caller's, `[rbp + 8]` the return address
@@ -236,13 +231,16 @@ impl Unwinder {
             }
             chained = matches!(row.rule, Rule::NoCfi { .. });
         }
-        if chained && bp != 0 && bp <= cursor.general[Registers::BP] {
+        let own = cursor.registers.bp();
+        if chained && bp != 0 && bp <= own {
             return Err(StackEnd::NoUnwindInfo.into());
         }
-        let mut general = cursor.general;
-        general[Registers::SP] = cursor.general[Registers::BP].wrapping_add(16);
-        general[Registers::BP] = bp;
-        cursor.unknown &= !(1 << Registers::BP);
-        cursor.go(general, ip, Via::FramePointer)
+        let mut caller = Caller {
+            registers: cursor.registers,
+            ip,
+        };
+        caller.set(Registers::SP, own.wrapping_add(16));
+        caller.set(Registers::BP, bp);
+        cursor.go(caller, Via::FramePointer)
     }
 }

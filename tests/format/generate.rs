@@ -171,6 +171,7 @@ impl Random {
             StackEnd::NoRegisters,
             StackEnd::ForeignArchitecture,
             StackEnd::NotTraceable,
+            StackEnd::RegistersUnknown,
         ])
     }
 }

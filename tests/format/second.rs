@@ -396,6 +396,7 @@ impl Bytes<'_> {
             9 => StackEnd::NoRegisters,
             10 => StackEnd::ForeignArchitecture,
             11 => StackEnd::NotTraceable,
+            12 => StackEnd::RegistersUnknown,
             case => panic!("end {case}"),
         }
     }
