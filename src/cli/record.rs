@@ -97,6 +97,10 @@ fn summary_text(summary: &Summary) -> String {
             "sprof: {stops} met a system call that a stop can interrupt"
         ));
     }
+    if summary.idle_stops > 0 {
+        let stops = counted(summary.idle_stops, "stop");
+        lines.push(format!("sprof: {stops} of threads that had not run"));
+    }
     let refused = summary.not_traceable.iter();
     lines.extend(refused.map(|why| format!("sprof: not recorded: {why}")));
     if summary.symbolizing_stopped {

@@ -36,6 +36,11 @@ pub struct TickBuffer {
     /// For the engine: where the stacks of these threads end, so that it copies all of them next
     /// time. Filled in by whoever unwinds, on the buffer's way back.
     pub stack_ends: Vec<(Tid, Address)>,
+    /// For the engine: threads whose stacks could not be unwound without registers that it did not
+    /// have. On the buffer's way back, too.
+    pub registers_wanted: Vec<Tid>,
+    /// Stops of threads that had not run.
+    pub idle_stops: u32,
     bytes: Vec<u8>,
     used: usize,
 }
@@ -94,6 +99,8 @@ impl TickBuffer {
         self.records_lost = 0;
         self.stops = 0;
         self.perturbed = 0;
+        self.idle_stops = 0;
+        self.registers_wanted.clear();
     }
 
     /// The stack bytes of a snapshot.

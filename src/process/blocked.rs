@@ -1,5 +1,8 @@
 //! What a thread is blocked in: `/proc/PID/task/TID/syscall`.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 use crate::memory::Registers;
 use crate::profile::{Address, Pid, Tid};
 
@@ -20,6 +23,13 @@ const ARGUMENTS: [usize; 6] = [5, 4, 1, 10, 8, 9];
 pub fn blocked(pid: Pid, tid: Tid) -> Option<Blocked> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"));
     parse_blocked(&text.ok()?)
+}
+
+/// The same from its open `syscall` file. Allocates nothing.
+pub fn read_blocked(file: &File) -> Option<Blocked> {
+    let mut text = [0; 256];
+    let length = file.read_at(&mut text, 0).ok()?;
+    parse_blocked(std::str::from_utf8(&text[..length]).ok()?)
 }
 
 /// Reads the text of a syscall file: the number, six arguments, stack pointer and instruction

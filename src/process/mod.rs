@@ -10,7 +10,7 @@ mod maps;
 mod stat;
 mod tree;
 
-pub use blocked::{Blocked, blocked};
+pub use blocked::{Blocked, blocked, read_blocked};
 pub use clock::{now, read_clocks, start_time};
 pub use cpus::online_cpus;
 pub use live::{LiveMemory, arguments, executable, map_file_paths, thread_name};

@@ -36,14 +36,16 @@ pub enum EngineChoice {
     Auto,
     /// Taking the CPUs away for an instant, or none.
     Barrier,
-    /// Stopping all threads.
+    /// Stopping threads, but for those that are known not to have run.
     Stop,
+    /// Stopping all threads.
+    StopAll,
 }
 
 /// Which engine took the ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineUsed {
-    /// The word for it: `barrier` or `stop`.
+    /// The word for it: `barrier`, `stop`, or `stop, of all threads`.
     pub name: &'static str,
     /// What the thread that takes ticks runs as.
     pub scheduling: Scheduling,
@@ -108,6 +110,8 @@ pub struct Summary {
     pub threads: u64,
     /// Stops that hit a system call which answers them with `EINTR`.
     pub perturbed: u64,
+    /// Stops of threads that had not run, for registers that only a stop shows.
+    pub idle_stops: u64,
     /// All stops of the target, summed.
     pub stop_total: Nanos,
     /// The longest.

@@ -299,6 +299,7 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
         ticks_missed: counts.ticks_missed,
         samples: counts.samples,
         perturbed: counts.perturbed,
+        idle_stops: counts.idle_stops,
         stop_total: counts.stop_total,
         stop_max: counts.stop_max,
         duration: counts.last.since(counts.first.unwrap_or(counts.last)),
@@ -322,7 +323,7 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let taken = std::thread::spawn(move || {
         let hold = Arc::default();
         // One stop shows more than waiting for threads to run, and no call is met twice by it.
-        let (mut engine, used) = tracer::begin(&whom, EngineChoice::Stop, &hold, &messages)?;
+        let (mut engine, used) = tracer::begin(&whom, EngineChoice::StopAll, &hold, &messages)?;
         let mut report = |event| messages.send(Message::Tree(event));
         let wake = Wake::new().map_err(TracerError::System)?;
         // Threads that were stopped already say so first.

@@ -39,6 +39,7 @@ pub(super) struct Counts {
     pub(super) ticks_missed: u64,
     pub(super) samples: u64,
     pub(super) perturbed: u64,
+    pub(super) idle_stops: u64,
     pub(super) stop_total: Nanos,
     pub(super) stop_max: Nanos,
     pub(super) first: Option<Timestamp>,
@@ -172,14 +173,19 @@ impl<W: Write> Recorder<W> {
     pub(super) fn tick(&mut self, buffer: &mut TickBuffer) -> Result<(), FormatError> {
         let mut samples = Vec::with_capacity(buffer.snapshots.len());
         let mut stack_ends = Vec::new();
+        let mut registers_wanted = Vec::new();
         for snapshot in &buffer.snapshots {
             self.hold.give_way();
             let end = self.unwind(buffer, snapshot)?;
+            if end == StackEnd::RegistersUnknown {
+                registers_wanted.push(snapshot.tid);
+            }
             if let Some(sample) = self.sample(buffer.index, snapshot, end, &mut stack_ends) {
                 samples.push(sample);
             }
         }
         buffer.stack_ends.extend(stack_ends);
+        buffer.registers_wanted.extend(registers_wanted);
         if buffer.records_lost > 0 {
             self.writer.event(&Event::Loss(Loss {
                 time: buffer.time,
@@ -344,6 +350,7 @@ impl<W: Write> Recorder<W> {
         counts.ticks += 1;
         counts.samples += samples as u64;
         counts.perturbed += u64::from(buffer.perturbed);
+        counts.idle_stops += u64::from(buffer.idle_stops);
         counts.stop_total += buffer.stop;
         counts.stop_max = counts.stop_max.max(buffer.stop);
         counts.first.get_or_insert(buffer.time);

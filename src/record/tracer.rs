@@ -96,7 +96,7 @@ pub(super) fn begin(
         scheduling: Scheduling::Fifo,
         instead_of_barrier: None,
     };
-    if choice != EngineChoice::Stop {
+    if matches!(choice, EngineChoice::Auto | EngineChoice::Barrier) {
         let begun = match whom {
             Whom::Gated(pid) => BarrierEngine::attach_gated(*pid, &mut report),
             Whom::Running(pids) => BarrierEngine::attach(pids, &mut report),
@@ -110,13 +110,14 @@ pub(super) fn begin(
             Err(BarrierRefusal::Engine(why)) => used.instead_of_barrier = Some(why),
         }
     }
-    let mut engine = StopEngine::new(Arc::clone(hold)).map_err(TracerError::System)?;
-    used.name = "stop";
+    let elide = choice != EngineChoice::StopAll;
+    let mut engine = StopEngine::new(Arc::clone(hold), elide).map_err(TracerError::System)?;
     used.scheduling = sys::raise_priority();
     match whom {
         Whom::Gated(pid) => engine.attach_gated(*pid, &mut report)?,
         Whom::Running(pids) => engine.attach(pids, &mut report)?,
     }
+    used.name = engine.name();
     Ok((Box::new(engine), used))
 }
 
@@ -147,7 +148,7 @@ fn change(
     let time = process::now();
     messages.send(Message::EngineChanged { time, why });
     let mut report = reporter(messages);
-    let mut engine = StopEngine::new(Arc::clone(hold))?;
+    let mut engine = StopEngine::new(Arc::clone(hold), false)?;
     sys::raise_priority();
     let mut pids: Vec<Pid> = before.iter().map(|&(pid, _)| pid).collect();
     pids.sort_unstable();

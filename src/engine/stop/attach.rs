@@ -27,6 +27,7 @@ impl StopEngine {
         })?;
         let start = process::now();
         self.add(pid, tid, Phase::Gated);
+        self.watch_thread(tid);
         report(TreeEvent::Process {
             pid,
             forked_by: None,
@@ -137,6 +138,7 @@ impl StopEngine {
                     process::start_time(stat.start_ticks, clocks)
                 });
                 self.add(pid, tid, Phase::Free);
+                self.watch_thread(tid);
                 report(TreeEvent::Thread {
                     pid,
                     tid,

@@ -11,7 +11,8 @@ const EINTR: i64 = -4;
 /// System calls that answer `EINTR` to being stopped, although no signal handler ran: those that
 /// signal(7) lists under "Interruption of system calls and library functions by stop signals", and
 /// what measuring added to them. x86-64 numbers.
-const ANSWER_EINTR: [i64; 17] = [
+const ANSWER_EINTR: [i64; 21] = [
+    0, 1, 19, 20, // read, write, readv, writev (of a socket with SO_*TIMEO)
     43, 44, 45, 46, 47, // accept, sendto, recvfrom, sendmsg, recvmsg (with SO_*TIMEO)
     65, 220, // semop, semtimedop
     128, // rt_sigtimedwait
@@ -20,6 +21,22 @@ const ANSWER_EINTR: [i64; 17] = [
     288, 299, 307, // accept4, recvmmsg, sendmmsg
     426, // io_uring_enter
 ];
+
+/// System calls that go on after a stop as if there had been none, with the rest of their timeout,
+/// and nothing done by halves: measured, and the kernel's `ERESTART_RESTARTBLOCK`. x86-64 numbers.
+const TAKE_NO_HARM: [i64; 16] = [
+    7, 271, 23, 270, // poll, ppoll, select, pselect6
+    35, 230, // nanosleep, clock_nanosleep
+    202, 449, // futex, futex_waitv
+    61, 247, 34, 130, // wait4, waitid, pause, rt_sigsuspend
+    70, 243, 73,  // msgrcv, mq_timedreceive, flock
+    219, // restart_syscall
+];
+
+/// Whether a thread that is blocked in this call can be stopped without the call noticing.
+pub(super) fn takes_no_harm(syscall: Option<u64>) -> bool {
+    syscall.is_some_and(|number| TAKE_NO_HARM.contains(&(number as i64)))
+}
 
 /// Whether the stop made a blocked call answer `EINTR`.
 pub(super) fn is_cut_short(raw: &RawRegisters) -> bool {
@@ -41,7 +58,8 @@ pub(super) fn state_of(raw: &RawRegisters) -> RunState {
 }
 
 /// Whether the call was cut short and has no end of its own: taken up again, it goes on as if it
-/// had never been stopped. One with a timeout would wait all of it anew.
+/// had never been stopped. One with a timeout would wait all of it anew: no harm only where it has
+/// just begun.
 pub(super) fn waits_forever(raw: &RawRegisters) -> bool {
     let [_, rdx, _, _, _, _, _, _, r8, _, r10, ..] = raw.registers.general;
     is_cut_short(raw)

@@ -10,8 +10,10 @@ mod attach;
 mod calls;
 mod collect;
 mod serve;
+mod sleepers;
 mod tick;
 mod tracee;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +26,9 @@ use crate::process;
 use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Wake};
 use collect::Held;
+use sleepers::Reading;
 use tracee::Tracee;
+use watch::Switches;
 
 /// All traced threads and what they report.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub struct StopEngine {
     processes: HashMap<Pid, usize>,
     reports: SignalFd,
     hold: Arc<HoldFlag>,
+    /// `None`: not permitted.
+    switches: Option<Switches>,
     /// Whose name is read next.
     next_name: usize,
     /// Names that are due: threads times nanoseconds.
@@ -47,22 +53,26 @@ pub struct StopEngine {
     // Kept from tick to tick for their memory.
     waiting: Vec<usize>,
     held: Vec<Held>,
+    readings: Vec<Reading>,
     ranges: Vec<sys::RemoteRange>,
 }
 
 impl StopEngine {
-    /// An engine that traces nothing yet, and sets `hold` while it holds the target. The calling thread becomes the tracer; the signals of
-    /// [`sys::child_signals`] must be blocked in all threads.
+    /// An engine that traces nothing yet, and sets `hold` while it holds the target. `elide`: from
+    /// the second tick on, threads that have not run are left alone where that can be proven. The
+    /// calling thread becomes the tracer; the signals of [`sys::child_signals`] must be blocked in
+    /// all threads.
     ///
     /// # Errors
     /// The system's, when it has no more file descriptors.
-    pub fn new(hold: Arc<HoldFlag>) -> Result<StopEngine, sys::Errno> {
+    pub fn new(hold: Arc<HoldFlag>, elide: bool) -> Result<StopEngine, sys::Errno> {
         Ok(StopEngine {
             tracees: Vec::new(),
             by_tid: HashMap::new(),
             processes: HashMap::new(),
             reports: sys::signal_source(&sys::child_signals())?,
             hold,
+            switches: elide.then(Switches::new).flatten(),
             next_name: 0,
             name_debt: 0,
             perturbed: 0,
@@ -70,8 +80,18 @@ impl StopEngine {
             extra: collect::MAX_EXTRA,
             waiting: Vec::new(),
             held: Vec::new(),
+            readings: Vec::new(),
             ranges: Vec::new(),
         })
+    }
+
+    /// What it does, in a word or some.
+    pub fn name(&self) -> &'static str {
+        if self.elides() {
+            "stop"
+        } else {
+            "stop, of all threads"
+        }
     }
 
     /// Number of threads traced now.

@@ -4,7 +4,9 @@ use nix::libc;
 
 use super::StopEngine;
 use super::calls::{is_cut_short, waits_forever};
+use super::sleepers::Plan;
 use super::tracee::{Phase, Tracee};
+use super::watch::Activity;
 use crate::engine::TreeEvent;
 use crate::process;
 use crate::profile::{ExitStatus, Pid, Tid};
@@ -89,7 +91,9 @@ impl StopEngine {
             raw.as_ref().is_some_and(is_cut_short) && !self.is_part_of_group_stop(index, signal);
         if is_cut_by_us {
             let (tid, pid) = (self.tracees[index].tid, self.tracees[index].pid);
-            if raw.as_ref().is_some_and(waits_forever) {
+            let tracee = &self.tracees[index];
+            let began_now = signal.is_none() && tracee.plan == Plan::InterruptRunning;
+            if began_now || raw.as_ref().is_some_and(waits_forever) {
                 // Fails when it was killed meanwhile; its end is reported next.
                 let _ = sys::restart_call(tid);
             } else if signal.is_none_or(|signal| !process::catches(pid, signal)) {
@@ -200,6 +204,11 @@ impl StopEngine {
         tracee.phase = Phase::Free;
         tracee.stack_end = None;
         tracee.schedstat = None;
+        tracee.syscall = None;
+        tracee.activity = Activity::unproven(time);
+        tracee.needs_registers = false;
+        tracee.is_wanted = false;
+        tracee.known = None;
         tracee.name.clear();
         report(TreeEvent::Exec {
             pid,

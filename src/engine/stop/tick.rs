@@ -5,6 +5,7 @@ use std::fs::File;
 use super::StopEngine;
 use super::calls::{is_blocked, state_of};
 use super::collect::Held;
+use super::sleepers::{Known, Plan};
 use super::tracee::Phase;
 use crate::engine::{Snapshot, TickBuffer, TreeEvent};
 use crate::process::{self, cpu_time};
@@ -18,8 +19,15 @@ impl StopEngine {
                 self.tracees[index].stack_end = Some(end);
             }
         }
+        for tid in buffer.registers_wanted.drain(..) {
+            if let Some(&index) = self.by_tid.get(&tid) {
+                let tracee = &mut self.tracees[index];
+                tracee.is_wanted = !std::mem::replace(&mut tracee.needs_registers, true);
+            }
+        }
         buffer.restart(self.tracees.len());
         self.prepare(report);
+        self.plan(buffer);
 
         let begin = process::now();
         self.hold.set(true);
@@ -27,6 +35,7 @@ impl StopEngine {
         // Threads on a CPU stop within microseconds of their interrupt, the others stood still
         // before: the middle of the interrupts is nearest to all of them.
         buffer.time = begin + Nanos(process::now().since(begin).0 / 2);
+        self.revise(buffer);
         let patience = self.patience(begin);
         self.collect(begin, patience);
         buffer.skew = process::now().since(begin);
@@ -37,6 +46,7 @@ impl StopEngine {
         self.spend(buffer.stop);
 
         self.snapshot_held(buffer);
+        self.snapshot_sleepers(buffer);
         buffer.perturbed = std::mem::take(&mut self.perturbed);
         self.snapshot_others(buffer);
         self.serve_rest(report);
@@ -62,21 +72,29 @@ impl StopEngine {
     }
 
     fn interrupt_all(&mut self, buffer: &mut TickBuffer) {
-        for (index, tracee) in self.tracees.iter_mut().enumerate() {
+        for index in 0..self.tracees.len() {
+            let tracee = &self.tracees[index];
             match tracee.phase {
-                Phase::Free => {
-                    if sys::interrupt(tracee.tid).is_ok() {
-                        buffer.stops += 1;
-                        self.waiting.push(index);
-                    } else {
-                        tracee.phase = Phase::Exiting;
-                    }
-                }
+                Phase::Free if matches!(tracee.plan, Plan::Carry | Plan::Read(_)) => {}
+                Phase::Free => self.interrupt(index, buffer),
                 Phase::Starting => self.waiting.push(index),
                 // Its last interrupt may have been swallowed by another stop. Nobody waits for it.
                 Phase::Late => drop(sys::interrupt(tracee.tid)),
                 Phase::Gated | Phase::GroupStopped | Phase::Vforking | Phase::Exiting => {}
             }
+        }
+    }
+
+    /// Has one thread stop in this tick.
+    pub(super) fn interrupt(&mut self, index: usize, buffer: &mut TickBuffer) {
+        let tracee = &mut self.tracees[index];
+        tracee.activity.is_sampled = false;
+        if sys::interrupt(tracee.tid).is_ok() {
+            buffer.stops += 1;
+            buffer.idle_stops += u32::from(tracee.plan == Plan::InterruptIdle);
+            self.waiting.push(index);
+        } else {
+            tracee.phase = Phase::Exiting;
         }
     }
 
@@ -145,7 +163,7 @@ impl StopEngine {
 
     fn snapshot_held(&mut self, buffer: &mut TickBuffer) {
         for held in &self.held {
-            let tracee = &self.tracees[held.index];
+            let tracee = &mut self.tracees[held.index];
             let (registers, state) = match held.raw {
                 Some(raw) if !raw.is_64_bit => (Err(StackEnd::ForeignArchitecture), state_of(&raw)),
                 Some(raw) => (Ok(raw.registers), state_of(&raw)),
@@ -155,6 +173,13 @@ impl StopEngine {
                 .cpu_total
                 .or_else(|| tracee.schedstat.as_ref().and_then(cpu_time));
             let range = held.range.map(|range| self.ranges[range]);
+            let stack = range.map_or(0..0, |range| range.at..range.at + range.len);
+            if let (true, Some(raw)) = (tracee.needs_registers, held.raw)
+                && is_blocked(&raw)
+            {
+                let known = Known::new(raw.registers, &buffer.bytes_mut()[stack.clone()]);
+                tracee.known = Some(Box::new(known));
+            }
             buffer.snapshots.push(Snapshot {
                 pid: tracee.pid,
                 tid: tracee.tid,
@@ -163,7 +188,7 @@ impl StopEngine {
                 is_carried: false,
                 registers,
                 stack_start: registers.map_or(Address(0), |registers| registers.stack_start()),
-                stack: range.map_or(0..0, |range| range.at..range.at + range.len),
+                stack,
             });
         }
     }
@@ -188,6 +213,9 @@ impl StopEngine {
                 Phase::Late => snapshot.state = process::sleeping_state(tracee.pid, tracee.tid),
                 Phase::GroupStopped => snapshot.state = RunState::Stopped,
                 Phase::Vforking => snapshot.state = RunState::Disk,
+                Phase::Exiting if buffer.carries && !tracee.is_end_reported => {
+                    snapshot.registers = Err(StackEnd::Gone);
+                }
                 Phase::Gated | Phase::Starting | Phase::Free | Phase::Exiting => continue,
             }
             if let Some(kept) = &tracee.kept {

@@ -3,6 +3,8 @@
 use std::fs::File;
 
 use super::StopEngine;
+use super::sleepers::{Known, Plan};
+use super::watch::Activity;
 use crate::engine::TreeEvent;
 use crate::memory::Registers;
 use crate::process;
@@ -23,6 +25,17 @@ pub(super) struct Tracee {
     pub(super) schedstat: Option<File>,
     /// The end of the mapping its stack lies in, where known: all live bytes lie before it.
     pub(super) stack_end: Option<Address>,
+    /// Shows what it waits in; open from its first wait on.
+    pub(super) syscall: Option<File>,
+    pub(super) activity: Activity,
+    /// What becomes of it in this tick.
+    pub(super) plan: Plan,
+    /// Its stack could not be unwound without all its registers.
+    pub(super) needs_registers: bool,
+    /// It is to be looked at although it has not run: they are wanted.
+    pub(super) is_wanted: bool,
+    /// What they were when it was last stopped for them.
+    pub(super) known: Option<Box<Known>>,
     /// The last name reported.
     pub(super) name: String,
     /// Its stack, taken when it began to stand still for long.
@@ -86,6 +99,12 @@ impl StopEngine {
             awaits_continue: false,
             schedstat: None,
             stack_end: None,
+            syscall: None,
+            activity: Activity::unproven(process::now()),
+            plan: Plan::Interrupt,
+            needs_registers: false,
+            is_wanted: false,
+            known: None,
             name: String::new(),
             kept: None,
         };

@@ -1,0 +1,202 @@
+//! Threads that wait: read where they are, without a stop.
+//!
+//! Of a blocked thread the kernel shows the stack pointer, the instruction pointer and the call's
+//! arguments. Its stack cannot change while it is blocked, and the records of switches prove
+//! afterwards that it was. What cannot be unwound so is stopped once, where the call takes no harm.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::ops::Range;
+
+use super::StopEngine;
+use super::calls::takes_no_harm;
+use super::tracee::{Phase, Tracee};
+use crate::engine::{Snapshot, TickBuffer};
+use crate::memory::Registers;
+use crate::process::{self, Blocked, cpu_time};
+use crate::profile::{Address, RunState, StackEnd, Timestamp};
+use crate::sys;
+
+/// What becomes of a thread in a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// It is stopped: what it does is not known, or it runs.
+    Interrupt,
+    /// It is stopped; it was on a CPU or ready to run when the tick began, so a call that the stop
+    /// meets has only just begun.
+    InterruptRunning,
+    /// It is stopped although it has not run, for its registers.
+    InterruptIdle,
+    /// It has not run: its last sample holds.
+    Carry,
+    /// It was read: the number of its reading.
+    Read(usize),
+}
+
+/// The stack of a blocked thread.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    registers: Registers,
+    state: RunState,
+    /// Its bytes in the buffer, from [`Registers::stack_start`] on.
+    stack: Range<usize>,
+    end: Timestamp,
+}
+
+/// The registers of a thread that was stopped while it was blocked, and what it looked like then.
+/// Such a stop makes it run for a moment: as long as it looks the same afterwards, they hold.
+#[derive(Debug)]
+pub(super) struct Known {
+    registers: Registers,
+    stack: u64,
+}
+
+/// Of a 32-bit program the stack lies below; nothing else is known of a thread never stopped.
+const LOWEST_64_BIT_STACK: Address = Address(1 << 32);
+
+impl Known {
+    pub(super) fn new(registers: Registers, stack: &[u8]) -> Known {
+        let stack = hash(stack);
+        Known { registers, stack }
+    }
+
+    /// The registers, where the thread is in the same place with the same stack.
+    fn still(&self, blocked: &Registers, stack: &[u8]) -> Option<Registers> {
+        let place = |registers: &Registers| (registers.sp(), registers.ip);
+        let is_same = place(&self.registers) == place(blocked) && self.stack == hash(stack);
+        is_same.then_some(self.registers)
+    }
+}
+
+/// Of the live bytes: those of the red zone in front may be anything.
+fn hash(stack: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(stack.get(128..).unwrap_or_default());
+    hasher.finish()
+}
+
+impl StopEngine {
+    /// Decides who is to be stopped, and reads who is not.
+    pub(super) fn plan(&mut self, buffer: &mut TickBuffer) {
+        self.readings.clear();
+        self.look_at_switches();
+        for tracee in &mut self.tracees {
+            tracee.activity.first_in = None;
+            tracee.plan = Plan::Interrupt;
+        }
+        if self.elides() {
+            buffer.carries = true;
+            for index in 0..self.tracees.len() {
+                self.plan_thread(index, buffer);
+            }
+        }
+    }
+
+    fn plan_thread(&mut self, index: usize, buffer: &mut TickBuffer) {
+        let tracee = &mut self.tracees[index];
+        let activity = tracee.activity;
+        let is_wanted = std::mem::take(&mut tracee.is_wanted);
+        let plan = match tracee.phase {
+            Phase::Free if !activity.is_watched => Plan::Interrupt,
+            Phase::Free if activity.may_run => Plan::InterruptRunning,
+            Phase::Free if activity.is_sampled && !is_wanted => Plan::Carry,
+            Phase::Free => self.read_sleeper(index, buffer),
+            _ => Plan::Interrupt,
+        };
+        self.tracees[index].plan = plan;
+    }
+
+    /// Reads a thread that is not on a CPU; if it is on one after all, or cannot be read so, it is
+    /// to be stopped.
+    fn read_sleeper(&mut self, index: usize, buffer: &mut TickBuffer) -> Plan {
+        let threads = self.tracees.len();
+        let tracee = &mut self.tracees[index];
+        if tracee.syscall.is_none() {
+            let path = format!("/proc/{}/task/{}/syscall", tracee.pid, tracee.tid);
+            tracee.syscall = File::open(path).ok();
+        }
+        let Some(file) = &tracee.syscall else {
+            return Plan::Interrupt;
+        };
+        let Some(Blocked { syscall, registers }) = process::read_blocked(file) else {
+            return Plan::InterruptRunning;
+        };
+        if registers.sp() < LOWEST_64_BIT_STACK {
+            return Plan::Interrupt;
+        }
+        let start = registers.stack_start();
+        let place = buffer.reserve_bytes(tracee.stack_bytes(start, threads));
+        let stack = &mut buffer.bytes_mut()[place.clone()];
+        let got = sys::read_memory(tracee.tid, start, stack);
+        let state = process::sleeping_state(tracee.pid, tracee.tid);
+        let known = tracee.known.as_ref();
+        let known = known.and_then(|known| known.still(&registers, &stack[..got]));
+        if known.is_none() && tracee.needs_registers && takes_no_harm(syscall) {
+            return if tracee.activity.is_sampled {
+                Plan::InterruptIdle
+            } else {
+                Plan::Interrupt
+            };
+        }
+        tracee.activity.is_sampled = true;
+        self.readings.push(Reading {
+            registers: known.unwrap_or(registers),
+            state,
+            stack: place.start..place.start + got,
+            end: process::now(),
+        });
+        Plan::Read(self.readings.len() - 1)
+    }
+
+    /// Looks again at who ran since the plan was made, up to the instant of the tick.
+    pub(super) fn revise(&mut self, buffer: &mut TickBuffer) {
+        self.look_at_switches();
+        for index in 0..self.tracees.len() {
+            let tracee = &mut self.tracees[index];
+            let is_left = matches!(tracee.plan, Plan::Carry | Plan::Read(_));
+            if !is_left || !tracee.activity.has_run_by(buffer.time) {
+                continue;
+            }
+            tracee.activity.first_in = None;
+            self.plan_thread(index, buffer);
+            if !matches!(self.tracees[index].plan, Plan::Carry | Plan::Read(_)) {
+                self.interrupt(index, buffer);
+            }
+        }
+    }
+
+    /// Snapshots of all that were read.
+    pub(super) fn snapshot_sleepers(&mut self, buffer: &mut TickBuffer) {
+        self.look_at_switches();
+        for tracee in &mut self.tracees {
+            let Plan::Read(number) = tracee.plan else {
+                continue;
+            };
+            if tracee.phase == Phase::Free {
+                let reading = &self.readings[number];
+                buffer.snapshots.push(tracee.snapshot_of(reading));
+            }
+        }
+    }
+}
+
+impl Tracee {
+    fn snapshot_of(&self, reading: &Reading) -> Snapshot {
+        // It ran while it was read: what was read may be of no one instant.
+        let is_void = self.activity.has_run_by(reading.end);
+        Snapshot {
+            pid: self.pid,
+            tid: self.tid,
+            state: reading.state,
+            cpu_total: self.schedstat.as_ref().and_then(cpu_time),
+            is_carried: false,
+            registers: if is_void {
+                Err(StackEnd::NotStopped)
+            } else {
+                Ok(reading.registers)
+            },
+            stack_start: reading.registers.stack_start(),
+            stack: reading.stack.clone(),
+        }
+    }
+}
