@@ -91,6 +91,14 @@ fn summary_text(summary: &Summary) -> String {
         lines.push(format!("sprof: pauses: {mean} in the mean, {max} at most"));
     }
     lines.extend(engine_text(summary));
+    if summary.own_memory > 0 {
+        lines.push(format!(
+            "sprof: itself: {} of CPU ({:.1} % of one), {:.1} MB of memory",
+            summary.own_cpu,
+            summary.own_cpu.seconds() * 100.0 / summary.duration.seconds().max(1e-9),
+            summary.own_memory as f64 / 1e6,
+        ));
+    }
     if summary.perturbed > 0 {
         let stops = counted(summary.perturbed, "stop");
         lines.push(format!(

@@ -6,16 +6,18 @@
 //! `E` events bear the name of what they close: speedscope pairs them by name, and stacks ever
 //! deeper where there is none.
 //! `M` events name processes and threads and keep them in the order of their birth. An `E` event
-//! carries in how many samples its span was seen.
+//! carries in how many samples its span was seen. `C` events are counters; those of the recording
+//! itself have process 0.
 //!
 //! Layout: the "Trace Event Format" document of the Chromium project.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use serde::Serialize;
 
 use super::ConvertError;
+use super::counters::{Place, shown, shown_unit};
 use super::json::List;
 use super::source::Source;
 use super::spans::{Edge, Spans};
@@ -59,6 +61,15 @@ struct Samples {
 }
 
 #[derive(Serialize)]
+struct Count<'a> {
+    name: &'a str,
+    ph: &'static str,
+    ts: u64,
+    pid: i32,
+    args: BTreeMap<&'static str, f64>,
+}
+
+#[derive(Serialize)]
 struct Name<'a> {
     name: &'a str,
 }
@@ -80,6 +91,7 @@ pub(super) fn write(source: &mut Source<'_>, out: &mut dyn Write) -> Result<(), 
         introduced: BTreeSet::new(),
     };
     each_stretch(source, &mut pass)?;
+    pass.count()?;
     pass.events.end()?;
     document.end()
 }
@@ -135,6 +147,34 @@ impl Visit for Chrome<'_, '_> {
 }
 
 impl Chrome<'_, '_> {
+    /// The counters, one after another: readers sort by time.
+    fn count(&mut self) -> Result<(), ConvertError> {
+        let mut names_sprof = true;
+        for counter in &self.profile.counters {
+            let place = Place::of(self.profile, counter);
+            if place.process.is_none() && std::mem::take(&mut names_sprof) {
+                self.events.push(&Meta {
+                    name: "process_name",
+                    ph: "M",
+                    pid: place.pid().0,
+                    tid: 0,
+                    args: Name { name: "sprof" },
+                })?;
+            }
+            for value in &counter.values {
+                let shown = shown(counter.unit, value.value);
+                self.events.push(&Count {
+                    name: &place.name,
+                    ph: "C",
+                    ts: micros(value.time),
+                    pid: place.pid().0,
+                    args: BTreeMap::from([(shown_unit(counter.unit), shown)]),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Names a thread, and its process with it: readers take the same name twice.
     fn introduce(&mut self, thread: ThreadId) -> Result<(), ConvertError> {
         let title = Title::of(self.profile, thread);

@@ -26,6 +26,7 @@ use super::titles::Title;
 use crate::profile::Timestamp;
 use tables::Frame;
 
+mod counters;
 mod meta;
 mod tables;
 
@@ -47,6 +48,8 @@ pub(super) fn write(source: &mut Source<'_>, out: &mut dyn Write) -> Result<(), 
         &mut |title, rows| write_thread(threads.item()?, &survey, title, rows),
     )?;
     threads.end()?;
+    let counters = counters::CounterValue::all(profile, &survey, &titles);
+    document.set("counters", &counters)?;
     tables::write_shared(document.member("shared")?, profile, &stacks)?;
     document.end()
 }

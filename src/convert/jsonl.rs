@@ -13,15 +13,24 @@
 //! - `thread`: `thread` (its number in this recording), `pid`, `tid`, `name`, `names` (`from_ns`
 //!   and `name`, the last is `name`), `start_ns`, `end_ns`.
 //! - `tick`: `tick` (missing numbers were skipped), `time_ns`, `planned_ns`, `stop_ns` (how long
-//!   threads were held), `skew_ns`, `stops`, `perturbed`. Its samples and losses follow.
+//!   threads were held), `skew_ns`, `stops`, `perturbed`, `pauses` (how long each process was held:
+//!   `process`, `pid`, `pause_ns`; those that were not are not in it). Its samples follow, then
+//!   losses and counters up to its time.
 //! - `sample`: `tick`, `time_ns`, `pid`, `tid`, `thread`, `state` (`running`, `runnable`,
-//!   `sleeping`, `disk`, `stopped`, `unknown`), `cpu_ns` (since its sample before; null: not
+//!   `sleeping`, `disk`, `stopped`, `unknown`), `syscall` (the name of the system call it is blocked
+//!   in; null: in none, or not known), `since_ns` (exactly since when it has been off its CPU; null:
+//!   not known, but with `carried` since the sample before at least), `cpu` (the number of the CPU it
+//!   runs on or ran on last; null: not known), `cpu_ns` (since its sample before; null: not
 //!   known), `carried` (proven not to have run since), `frames`, leaf first; where the stack is not
 //!   whole `cut`, the reason, and for `not-copied` also `cut_bytes`.
 //!   A frame: `name`, `kind` (`native`, `inlined`, `marker`), `module`, `file`, `line`, `address`;
 //!   `missing` says why there is no function name.
 //! - `loss`: `tick` (null: not of one tick), `time_ns`, `what`, `reason`, `count`, and `pid`, `tid`
 //!   of whom it concerns (null: all).
+//!
+//! - `counter`: `time_ns`, `name`, `value`, `unit` (`ns`, `bytes`, `count`), `kind` (`level`: what it
+//!   was at that time; `amount`: what came together since its value before), and `pid`, `tid`, `cpu`
+//!   of whom it is (null: of the recording).
 //!
 //! `pid` and `tid` are the kernel's numbers, which are reused; `process` and `thread` never are.
 //! Times are integers, nanoseconds of `CLOCK_MONOTONIC`. `address` is a text, `"0x1139"`, because
@@ -31,125 +40,20 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use serde::Serialize;
-
 use super::ConvertError;
 use super::json::List;
 use super::source::Source;
 use crate::profile::{
-    Clocks, ExitStatus, Frame, Loss, LossSubject, NamedFrame, Process, Profile, Sample, StackEnd,
-    StackTable, SymbolReason, Thread, ThreadId, Tick,
+    Clocks, Counter, CounterSubject, CounterValue, ExitStatus, Frame, Loss, LossSubject,
+    NamedFrame, Process, Profile, Sample, StackEnd, StackTable, SymbolReason, SyscallNumber,
+    Thread, ThreadId, Tick,
+};
+use lines::{
+    ClocksValue, CounterLine, ExitValue, FrameValue, Line, LossLine, NameValue, PauseValue,
+    ProcessLine, SessionLine, ThreadLine, TickLine,
 };
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Line<'a> {
-    Session(SessionLine<'a>),
-    Process(ProcessLine<'a>),
-    Thread(ThreadLine<'a>),
-    Tick(TickLine),
-    Loss(LossLine<'a>),
-}
-
-#[derive(Serialize)]
-struct SessionLine<'a> {
-    version: &'a str,
-    command: &'a [String],
-    roots: Vec<i32>,
-    rate: f64,
-    interval_ns: u64,
-    engine: &'a str,
-    scheduling: &'a str,
-    host: &'a str,
-    boot_id: &'a str,
-    kernel: &'a str,
-    arch: &'a str,
-    page_size: u64,
-    cpus: u32,
-    clocks: ClocksValue,
-    clocks_end: Option<ClocksValue>,
-}
-
-#[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "names of fields of the output")]
-struct ClocksValue {
-    monotonic_ns: u64,
-    boottime_ns: u64,
-    realtime_ns: u64,
-    error_ns: u64,
-}
-
-#[derive(Serialize)]
-struct ProcessLine<'a> {
-    process: u32,
-    pid: i32,
-    ppid: i32,
-    inner_pid: Option<i32>,
-    name: String,
-    exe: &'a str,
-    argv: &'a [String],
-    start_ns: u64,
-    end_ns: Option<u64>,
-    exit_status: Option<ExitValue>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum ExitValue {
-    Code(i32),
-    Signal(i32),
-}
-
-#[derive(Serialize)]
-struct ThreadLine<'a> {
-    thread: u32,
-    pid: Option<i32>,
-    tid: i32,
-    name: &'a str,
-    names: Vec<NameValue<'a>>,
-    start_ns: u64,
-    end_ns: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct NameValue<'a> {
-    from_ns: u64,
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-struct TickLine {
-    tick: u64,
-    time_ns: u64,
-    planned_ns: u64,
-    stop_ns: u64,
-    skew_ns: u64,
-    stops: u32,
-    perturbed: u32,
-}
-
-#[derive(Serialize)]
-struct FrameValue<'a> {
-    name: &'a str,
-    kind: &'static str,
-    module: Option<&'a str>,
-    file: Option<&'a str>,
-    line: Option<u32>,
-    address: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-struct LossLine<'a> {
-    tick: Option<u64>,
-    time_ns: u64,
-    what: &'static str,
-    reason: &'a str,
-    count: u64,
-    pid: Option<i32>,
-    tid: Option<i32>,
-}
+mod lines;
 
 pub(super) fn write(source: &mut Source<'_>, out: &mut dyn Write) -> Result<(), ConvertError> {
     let profile = source.profile();
@@ -163,12 +67,17 @@ pub(super) fn write(source: &mut Source<'_>, out: &mut dyn Write) -> Result<(), 
     let mut losses: Vec<&Loss> = profile.losses.iter().collect();
     losses.sort_by_key(|loss| loss.time);
     let mut losses = losses.into_iter().peekable();
+    let mut counted: Vec<(&Counter, &CounterValue)> = (profile.counters.iter())
+        .flat_map(|counter| counter.values.iter().map(move |value| (counter, value)))
+        .collect();
+    counted.sort_by_key(|(_, value)| value.time);
+    let mut counted = counted.into_iter().peekable();
     let mut frames = Frames {
         profile,
         known: HashMap::new(),
     };
     source.each_tick(&mut |tick, table| {
-        put(out, &Line::Tick(tick_line(tick)))?;
+        put(out, &Line::Tick(tick_line(profile, tick)))?;
         for sample in &tick.samples {
             write_sample(out, &mut frames, tick, sample, table)?;
         }
@@ -179,9 +88,13 @@ pub(super) fn write(source: &mut Source<'_>, out: &mut dyn Write) -> Result<(), 
         while let Some(loss) = losses.next_if(due) {
             put(out, &Line::Loss(loss_line(profile, loss)))?;
         }
+        while let Some(next) = counted.next_if(|(_, value)| value.time <= tick.time) {
+            put(out, &Line::Counter(counter_line(profile, next)))?;
+        }
         Ok(())
     })?;
-    losses.try_for_each(|loss| put(out, &Line::Loss(loss_line(profile, loss))))
+    losses.try_for_each(|loss| put(out, &Line::Loss(loss_line(profile, loss))))?;
+    counted.try_for_each(|next| put(out, &Line::Counter(counter_line(profile, next))))
 }
 
 fn put(out: &mut dyn Write, line: &Line<'_>) -> Result<(), ConvertError> {
@@ -255,7 +168,12 @@ fn thread_line<'a>(profile: &Profile, thread: &'a Thread) -> ThreadLine<'a> {
     }
 }
 
-fn tick_line(tick: &Tick) -> TickLine {
+fn tick_line(profile: &Profile, tick: &Tick) -> TickLine {
+    let pauses = tick.pauses.iter().map(|&(id, pause)| PauseValue {
+        process: id.0,
+        pid: profile.process(id).map(|process| process.pid.0),
+        pause_ns: pause.0,
+    });
     TickLine {
         tick: tick.index,
         time_ns: tick.time.0,
@@ -264,6 +182,7 @@ fn tick_line(tick: &Tick) -> TickLine {
         skew_ns: tick.skew.0,
         stops: tick.stops,
         perturbed: tick.perturbed,
+        pauses: pauses.collect(),
     }
 }
 
@@ -282,6 +201,29 @@ fn loss_line<'a>(profile: &Profile, loss: &'a Loss) -> LossLine<'a> {
         pid,
         tid,
     }
+}
+
+fn counter_line<'a>(
+    profile: &Profile,
+    (counter, value): (&'a Counter, &CounterValue),
+) -> CounterLine<'a> {
+    let mut line = CounterLine {
+        time_ns: value.time.0,
+        name: &counter.name,
+        value: value.value,
+        unit: counter.unit.name(),
+        kind: counter.kind.name(),
+        pid: None,
+        tid: None,
+        cpu: None,
+    };
+    match counter.subject {
+        CounterSubject::Session => {}
+        CounterSubject::Process(id) => line.pid = profile.process(id).map(|of| of.pid.0),
+        CounterSubject::Thread(id) => (line.pid, line.tid) = numbers(profile, id),
+        CounterSubject::Cpu(cpu) => line.cpu = Some(cpu.0),
+    }
+    line
 }
 
 /// A thread's pid and tid.
@@ -311,6 +253,9 @@ fn write_sample(
     line.set("tid", &tid)?;
     line.set("thread", &sample.thread.0)?;
     line.set("state", &sample.state.name())?;
+    line.set("syscall", &sample.syscall.map(SyscallNumber::name))?;
+    line.set("since_ns", &sample.since.map(|since| since.0))?;
+    line.set("cpu", &sample.cpu_number.map(|cpu| cpu.0))?;
     line.set("cpu_ns", &sample.cpu.map(|cpu| cpu.0))?;
     line.set("carried", &sample.carried)?;
     if let Some(reason) = sample.end.reason() {

@@ -15,6 +15,7 @@
 
 mod chrome;
 mod collapsed;
+mod counters;
 mod firefox;
 mod json;
 mod jsonl;

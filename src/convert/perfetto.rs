@@ -9,21 +9,28 @@
 //! mapping loses its whole stack; frames of a callstack stand outermost first; without a clock
 //! snapshot `CLOCK_MONOTONIC` is taken for `CLOCK_BOOTTIME`.
 //!
+//! Below each thread's track one says what the thread was doing (see `states`). Counters are tracks of
+//! their processes, or of sprof.
+//!
 //! Everything is of one packet sequence, and interned numbers hold for the whole trace. Two tracks
 //! of sprof's own show how long each tick held the threads, and its skew.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
 use prost::Message;
 
 use super::ConvertError;
+use super::counters::Place;
 use super::source::Source;
 use super::spans::{Edge, Spans};
 use super::stacks::{EntryId, Function, NodeId, Stacks};
 use super::stretches::{Stretch, Visit, each_stretch};
 use super::titles::Title;
-use crate::profile::{Process, ProcessId, Profile, Sample, StackTable, ThreadId, Tick, Timestamp};
+use crate::profile::{
+    CounterId, CounterUnit, Doing, Process, ProcessId, Profile, Sample, StackTable, ThreadId, Tick,
+    Timestamp,
+};
 use proto::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, InternedData, InternedName,
     InternedString, Mapping, PerfSample, ProcessDescriptor, ProcessTree, ProcessTreeEntry,
@@ -32,6 +39,7 @@ use proto::{
 
 mod interning;
 mod proto;
+mod states;
 
 const SEQUENCE: u32 = 1;
 const SEQUENCE_BEGINS: u32 = 1;
@@ -47,12 +55,16 @@ const SLICE_END: i32 = 2;
 const COUNTER: i32 = 4;
 
 const UNIT_NANOSECONDS: i32 = 1;
+const UNIT_COUNT: i32 = 2;
+const UNIT_BYTES: i32 = 3;
 
 /// Tracks of sprof's own. Then come two for each number: a process and a thread of that number.
 const SPROF_TRACK: u64 = 1;
 const STOP_TRACK: u64 = 2;
 const SKEW_TRACK: u64 = 3;
 const FIRST_TRACK: u64 = 4;
+/// Behind all numbers of processes and threads.
+const FIRST_COUNTER_TRACK: u64 = 1 << 40;
 
 /// Interned name of the argument that says in how many samples a slice was seen.
 const SAMPLES_ARGUMENT: u64 = 1;
@@ -72,9 +84,11 @@ pub(super) fn write(source: &mut Source<'_>, out: &mut dyn Write) -> Result<(), 
         entries: 0,
         mappings: HashMap::new(),
         callstacks: HashMap::new(),
+        states: BTreeMap::new(),
     };
     pass.begin()?;
-    each_stretch(source, &mut pass)
+    each_stretch(source, &mut pass)?;
+    pass.put_counters()
 }
 
 struct Perfetto<'a, 'w> {
@@ -90,6 +104,8 @@ struct Perfetto<'a, 'w> {
     entries: usize,
     mappings: HashMap<&'a str, u64>,
     callstacks: HashMap<NodeId, u64>,
+    /// What the threads with an open slice for it are doing.
+    states: BTreeMap<ThreadId, Doing>,
 }
 
 impl Visit for Perfetto<'_, '_> {
@@ -115,6 +131,7 @@ impl Visit for Perfetto<'_, '_> {
         for edge in edges {
             self.put_edge(stretch.thread, edge)?;
         }
+        self.put_state(&stretch)?;
         self.put_sample(&stretch)
     }
 }
@@ -164,9 +181,31 @@ impl Perfetto<'_, '_> {
             ..TracePacket::default()
         })?;
         self.put_clocks()?;
-        self.put_own_track(SPROF_TRACK, None, "sprof")?;
-        self.put_own_track(STOP_TRACK, Some(SPROF_TRACK), "threads held")?;
-        self.put_own_track(SKEW_TRACK, Some(SPROF_TRACK), "skew")
+        let unit = UNIT_NANOSECONDS;
+        self.put_own_track(SPROF_TRACK, None, "sprof", unit)?;
+        self.put_own_track(STOP_TRACK, Some(SPROF_TRACK), "threads held", unit)?;
+        self.put_own_track(SKEW_TRACK, Some(SPROF_TRACK), "skew", unit)
+    }
+
+    /// A track each, below that of its process.
+    fn put_counters(&mut self) -> Result<(), ConvertError> {
+        for counter in &self.profile.counters {
+            let place = Place::of(self.profile, counter);
+            let process = place.process.map(|process| process.id);
+            let shown = process.filter(|id| self.processes.contains(&Some(*id)));
+            let parent = shown.map_or(SPROF_TRACK, process_track);
+            let unit = match counter.unit {
+                CounterUnit::Nanos => UNIT_NANOSECONDS,
+                CounterUnit::Count => UNIT_COUNT,
+                CounterUnit::Bytes => UNIT_BYTES,
+            };
+            let track = counter_track(counter.id);
+            self.put_own_track(track, Some(parent), &place.name, unit)?;
+            for value in &counter.values {
+                self.count(track, value.time, value.value)?;
+            }
+        }
+        Ok(())
     }
 
     fn put_clocks(&mut self) -> Result<(), ConvertError> {
@@ -193,8 +232,8 @@ impl Perfetto<'_, '_> {
         uuid: u64,
         parent_uuid: Option<u64>,
         name: &str,
+        unit: i32,
     ) -> Result<(), ConvertError> {
-        let unit = UNIT_NANOSECONDS;
         self.put(TracePacket {
             track_descriptor: Some(TrackDescriptor {
                 uuid,
@@ -240,7 +279,8 @@ impl Perfetto<'_, '_> {
                 ..TrackDescriptor::default()
             }),
             ..TracePacket::default()
-        })
+        })?;
+        self.introduce_states(thread)
     }
 
     fn introduce_process(&mut self, title: &Title<'_>) -> Result<(), ConvertError> {
@@ -328,6 +368,10 @@ fn process_tree_entry(process: &Process) -> ProcessTreeEntry {
 /// Interned numbers begin at 1.
 fn entry_iid(entry: EntryId) -> u64 {
     u64::from(entry.0) + 1
+}
+
+fn counter_track(counter: CounterId) -> u64 {
+    FIRST_COUNTER_TRACK + u64::from(counter.0)
 }
 
 fn process_track(process: ProcessId) -> u64 {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::ConvertError;
 use super::source::Source;
 use super::stacks::NodeId;
-use crate::profile::{Nanos, Sample, StackTable, ThreadId, Tick, Timestamp};
+use crate::profile::{Doing, Nanos, Sample, StackTable, ThreadId, Tick, Timestamp};
 
 /// A sample and the time it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub(super) struct Stretch {
     /// The end of what it stands for, not before `time`.
     pub(super) until: Timestamp,
     pub(super) node: NodeId,
+    pub(super) doing: Doing,
     pub(super) cpu: Option<Nanos>,
     /// The thread's next sample was taken at the next tick and begins at `until`.
     pub(super) joins_next: bool,
@@ -87,6 +88,7 @@ pub(super) fn each_stretch(
                 time,
                 until: time,
                 node,
+                doing: sample.doing(),
                 cpu: sample.cpu,
                 joins_next: false,
             };

@@ -3,8 +3,7 @@ use super::stacks::{Function, Stacks};
 use super::stretches::Stretch;
 use super::*;
 use crate::profile::{
-    Address, Frame, Nanos, Profile, RunState, Sample, StackEnd, StackTable, ThreadId, Tick,
-    Timestamp,
+    Address, Frame, Nanos, Profile, Sample, StackTable, ThreadId, Tick, Timestamp,
 };
 
 #[test]
@@ -44,14 +43,11 @@ impl Recording for Small {
         let mut table = StackTable::default();
         for index in [0, 1, 3, 4, 5] {
             let sample = |thread, table: &mut StackTable| Sample {
-                thread: ThreadId(thread),
-                state: RunState::Running,
                 cpu: Some(Nanos(1)),
-                carried: false,
                 stack: table.intern_all([1, index].map(|at| Frame::Unmapped {
                     address: Address(at),
                 })),
-                end: StackEnd::Root,
+                ..Sample::of(ThreadId(thread))
             };
             let tick = Tick {
                 index,

@@ -29,6 +29,8 @@ pub struct TickBuffer {
     /// Threads without a snapshot have not run since the last tick: all is as it was. Else there is
     /// one of each live thread.
     pub carries: bool,
+    /// How long each process was held, from its first thread held to its last one let go.
+    pub pauses: Vec<(Pid, Nanos)>,
     /// Of threads.
     pub snapshots: Vec<Snapshot>,
     /// What has been found out of threads without a snapshot.
@@ -65,6 +67,12 @@ pub struct Snapshot {
     pub tid: Tid,
     /// What it was doing.
     pub state: RunState,
+    /// Number of the system call it is blocked in; `None`: in none, or not known.
+    pub syscall: Option<u64>,
+    /// The CPU it runs on, or ran on last; `None`: not known.
+    pub cpu: Option<u16>,
+    /// Exactly since when it has been off its CPU; `None`: not known.
+    pub asleep_since: Option<Timestamp>,
     /// CPU time since its birth; `None`: could not be read.
     pub cpu_total: Option<Nanos>,
     /// It has not run since the last tick, proven.
@@ -90,6 +98,7 @@ impl TickBuffer {
             self.bytes.truncate((self.used * 2).max(MIN_BYTES));
             self.bytes.shrink_to_fit();
         }
+        self.pauses.clear();
         self.snapshots.clear();
         self.amendments.clear();
         self.snapshots.reserve(threads);

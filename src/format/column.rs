@@ -1,9 +1,7 @@
 //! What the writer and the reader of ticks have in common.
 
 use super::wire::{Cursor, Invalid, Wire, cases, put_varint, unzigzag, zigzag};
-use crate::profile::{
-    Address, Frame, Marker, ModuleId, ModuleOffset, RunState, Sample, StackEnd, StackId, ThreadId,
-};
+use crate::profile::{Address, Frame, Marker, ModuleId, ModuleOffset, RunState, StackEnd, StackId};
 
 /// Most samples of a tick.
 pub(super) const SAMPLES_MAX: usize = 1 << 18;
@@ -12,7 +10,10 @@ pub(super) const SAMPLES_MAX: usize = 1 << 18;
 pub(super) const STACKS_MAX: usize = 1 << 22;
 
 /// Columns of a chunk of ticks, in their order.
-pub(super) const COLUMNS: usize = 10;
+pub(super) const COLUMNS: usize = 14;
+
+/// How many of them version 1 had: the first.
+pub(super) const COLUMNS_V1: usize = 10;
 
 /// A value for each column.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,14 @@ pub(super) struct Columns<T> {
     pub(super) stacks: T,
     /// Why stacks end.
     pub(super) ends: T,
+    /// A tick each: which processes were held, and for how long.
+    pub(super) pauses: T,
+    /// System calls.
+    pub(super) syscalls: T,
+    /// Since when threads sleep.
+    pub(super) sinces: T,
+    /// CPUs.
+    pub(super) places: T,
 }
 
 impl<T> Columns<T> {
@@ -52,6 +61,10 @@ impl<T> Columns<T> {
             &mut self.cpus,
             &mut self.stacks,
             &mut self.ends,
+            &mut self.pauses,
+            &mut self.syscalls,
+            &mut self.sinces,
+            &mut self.places,
         ]
     }
 }
@@ -64,15 +77,64 @@ pub(super) struct Instant {
     pub(super) time: u64,
 }
 
-/// What the first sample of a thread in a group, or since it was away, is told against.
-pub(super) fn unseen(thread: ThreadId) -> Sample {
-    Sample {
-        thread,
-        state: RunState::Running,
-        cpu: None,
-        carried: false,
-        stack: None,
-        end: StackEnd::Root,
+/// Stands before the head of a sample of which one of these is not as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Details {
+    pub(super) new_syscall: bool,
+    pub(super) since: SinceForm,
+    pub(super) new_place: bool,
+}
+
+/// How it is told since when a thread sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SinceForm {
+    /// As in the thread's last sample.
+    Same,
+    /// It is not known.
+    Unknown,
+    /// As the time before the tick.
+    Ago,
+}
+
+impl Details {
+    /// The lowest three bits of a byte that is not yet the head: no state has this number.
+    const MARK: u8 = 6;
+
+    /// What a sample without this byte has.
+    pub(super) const SAME: Details = Details {
+        new_syscall: false,
+        since: SinceForm::Same,
+        new_place: false,
+    };
+
+    pub(super) fn put(self, to: &mut Vec<u8>) {
+        let since = match self.since {
+            SinceForm::Same => 0,
+            SinceForm::Unknown => 1,
+            SinceForm::Ago => 2,
+        };
+        let (syscall, place) = (u8::from(self.new_syscall), u8::from(self.new_place));
+        to.push(Details::MARK | syscall << 3 | since << 4 | place << 6);
+    }
+
+    /// The details before the next head, where there are some.
+    pub(super) fn get(from: &mut Cursor<'_>) -> Result<Details, Invalid> {
+        let mut ahead = *from;
+        let byte = ahead.byte()?;
+        if byte & 7 != Details::MARK {
+            return Ok(Details::SAME);
+        }
+        *from = ahead;
+        Ok(Details {
+            new_syscall: byte >> 3 & 1 != 0,
+            since: match byte >> 4 & 3 {
+                0 => SinceForm::Same,
+                1 => SinceForm::Unknown,
+                2 => SinceForm::Ago,
+                _ => return Err(Invalid("unknown form of a time asleep")),
+            },
+            new_place: byte >> 6 & 1 != 0,
+        })
     }
 }
 
@@ -220,5 +282,10 @@ impl LastFrame {
 
 /// A stack as a number: 0 for none.
 pub(super) fn stack_number(stack: Option<StackId>) -> u64 {
-    stack.map_or(0, |id| u64::from(id.0) + 1)
+    or_none(stack.map(|id| id.0))
+}
+
+/// A number that may be missing: 0 for none.
+pub(super) fn or_none(number: Option<u32>) -> u64 {
+    number.map_or(0, |number| u64::from(number) + 1)
 }

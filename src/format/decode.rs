@@ -1,11 +1,13 @@
 //! Columns to ticks.
 
 use super::column::{
-    Columns, CpuForm, Head, Instant, LastFrame, SAMPLES_MAX, STACKS_MAX, stack_number, unseen,
+    COLUMNS, COLUMNS_V1, Columns, CpuForm, Details, Head, Instant, LastFrame, SAMPLES_MAX,
+    STACKS_MAX, SinceForm, stack_number,
 };
 use super::wire::{Cursor, Invalid, Wire, unzigzag};
 use crate::profile::{
-    Frame, Nanos, RecordingError, Sample, StackId, StackTable, ThreadId, Tick, Timestamp,
+    CpuNumber, Frame, Nanos, ProcessId, RecordingError, Sample, StackId, StackTable, SyscallNumber,
+    ThreadId, Tick, Timestamp,
 };
 
 /// What a chunk of ticks says first.
@@ -50,6 +52,8 @@ pub(super) type Visit<'a> = dyn FnMut(&Tick, &StackTable) -> Result<(), Recordin
 /// Reads chunk after chunk of ticks, and knows what the chunks of this group told before.
 #[derive(Default)]
 pub(super) struct TickDecoder {
+    /// Columns that a chunk has at least.
+    columns: usize,
     table: StackTable,
     frames: Vec<Frame>,
     last_frame: LastFrame,
@@ -58,6 +62,14 @@ pub(super) struct TickDecoder {
 }
 
 impl TickDecoder {
+    /// For a recording of this version of the format.
+    pub(super) fn new(version: u64) -> TickDecoder {
+        TickDecoder {
+            columns: if version == 1 { COLUMNS_V1 } else { COLUMNS },
+            ..TickDecoder::default()
+        }
+    }
+
     /// Visits the ticks of one chunk.
     pub(super) fn decode(&mut self, payload: &[u8], visit: &mut Visit<'_>) -> Result<(), Stop> {
         let mut from = Cursor::new(payload);
@@ -69,7 +81,7 @@ impl TickDecoder {
             self.tick = Tick::default();
         }
         let mut columns = Columns::<Cursor<'_>>::default();
-        for column in columns.in_order() {
+        for column in columns.in_order().into_iter().take(self.columns) {
             // Columns behind these are from a newer writer.
             *column = Cursor::new(from.block()?);
         }
@@ -140,8 +152,21 @@ impl TickDecoder {
         tick.stops = Wire::get(from)?;
         tick.perturbed = Wire::get(from)?;
         let elapsed = Nanos(tick.time.0.wrapping_sub(last.time));
+        self.get_pauses(&mut columns.pauses)?;
         self.get_threads(&mut columns.threads)?;
         self.get_samples(columns, elapsed)
+    }
+
+    fn get_pauses(&mut self, from: &mut Cursor<'_>) -> Result<(), Invalid> {
+        self.tick.pauses.clear();
+        if self.columns == COLUMNS_V1 {
+            return Ok(());
+        }
+        for id in get_gaps(from, 1 << 32)? {
+            let pause = self.tick.stop.0.wrapping_sub(unzigzag(from.varint()?));
+            self.tick.pauses.push((ProcessId(id as u32), Nanos(pause)));
+        }
+        Ok(())
     }
 
     /// Fits the samples to the threads of the next tick.
@@ -160,11 +185,11 @@ impl TickDecoder {
                 continue;
             }
             while let Some(new) = came.next_if(|id| *id < sample.thread) {
-                samples.push(unseen(new));
+                samples.push(Sample::of(new));
             }
             samples.push(sample);
         }
-        samples.extend(came.map(unseen));
+        samples.extend(came.map(Sample::of));
         if samples.len() > SAMPLES_MAX {
             return Err(Invalid("a tick has too many samples"));
         }
@@ -179,7 +204,8 @@ impl TickDecoder {
         columns: &mut Columns<Cursor<'_>>,
         elapsed: Nanos,
     ) -> Result<(), Invalid> {
-        let stacks = self.table.len() as u64;
+        let (stacks, now) = (self.table.len() as u64, self.tick.time);
+        let has_details = self.columns > COLUMNS_V1;
         let mut rest = self.tick.samples.iter_mut();
         let mut changed = false;
         while rest.len() > 0 {
@@ -189,6 +215,9 @@ impl TickDecoder {
                 .ok_or(Invalid("a run is longer than its tick"))?;
             if changed {
                 for sample in rest.by_ref().take(run) {
+                    if has_details {
+                        get_details(columns, sample, now)?;
+                    }
                     get_sample(columns, sample, elapsed, stacks)?;
                 }
             } else if run > 0 {
@@ -198,6 +227,46 @@ impl TickDecoder {
         }
         Ok(())
     }
+}
+
+/// Reads what is new of a sample's system call, sleep and CPU.
+fn get_details(
+    columns: &mut Columns<Cursor<'_>>,
+    sample: &mut Sample,
+    now: Timestamp,
+) -> Result<(), Invalid> {
+    let details = Details::get(&mut columns.heads)?;
+    if details.new_syscall {
+        sample.syscall = get_or_none(&mut columns.syscalls)?.map(SyscallNumber);
+    }
+    match details.since {
+        SinceForm::Same => {}
+        SinceForm::Unknown => sample.since = None,
+        SinceForm::Ago => {
+            let ago = unzigzag(columns.sinces.varint()?);
+            sample.since = Some(Timestamp(now.0.wrapping_sub(ago)));
+        }
+    }
+    if details.new_place {
+        sample.cpu_number = match get_or_none(&mut columns.places)? {
+            None => None,
+            Some(number) => {
+                let number = u16::try_from(number);
+                Some(CpuNumber(
+                    number.map_err(|_| Invalid("a CPU has more than 16 bits"))?,
+                ))
+            }
+        };
+    }
+    Ok(())
+}
+
+/// See `or_none`.
+fn get_or_none(from: &mut Cursor<'_>) -> Result<Option<u32>, Invalid> {
+    let number = from.varint()?.checked_sub(1).map(u32::try_from);
+    number
+        .transpose()
+        .map_err(|_| Invalid("a number has more than 32 bits"))
 }
 
 /// Reads what is new in a sample over the last one of its thread.

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use super::FormatError;
 use super::column::{
-    Columns, CpuForm, Head, Instant, LastFrame, SAMPLES_MAX, STACKS_MAX, stack_number, unseen,
+    Columns, CpuForm, Details, Head, Instant, LastFrame, SAMPLES_MAX, STACKS_MAX, SinceForm,
+    or_none, stack_number,
 };
 use super::wire::{Wire, put_block, put_varint, zigzag};
-use crate::profile::{Frame, Nanos, Sample, StackId, StackTable, Tick};
+use crate::profile::{Frame, Nanos, Sample, StackId, StackTable, Tick, Timestamp};
 
 /// Gathers ticks for the next chunk, and knows what the chunks of this group told before.
 #[derive(Default)]
@@ -47,6 +48,9 @@ impl TickEncoder {
         if !tick.samples.is_sorted_by(|a, b| a.thread < b.thread) {
             return Err(FormatError::Refused("samples out of the order of threads"));
         }
+        if !tick.pauses.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(FormatError::Refused("pauses out of the order of processes"));
+        }
         let is_stranger = |id: StackId| id.index() >= table.len();
         if tick
             .samples
@@ -85,6 +89,7 @@ impl TickEncoder {
     pub(super) fn push_tick(&mut self, tick: &Tick) {
         let elapsed = Nanos(tick.time.0.wrapping_sub(self.last.time));
         self.push_instant(tick);
+        self.push_pauses(tick);
         self.push_threads(tick);
         self.push_samples(tick, elapsed);
         self.ticks += 1;
@@ -106,6 +111,16 @@ impl TickEncoder {
             planned: tick.planned.0,
             time: tick.time.0,
         };
+    }
+
+    /// Tells who was held, told against the whole stop: with one process, they are nearly equal.
+    fn push_pauses(&mut self, tick: &Tick) {
+        let to = &mut self.columns.pauses;
+        let processes: Vec<u64> = tick.pauses.iter().map(|(id, _)| u64::from(id.0)).collect();
+        put_gaps(to, &processes);
+        for (_, pause) in &tick.pauses {
+            put_varint(to, zigzag(tick.stop.0.wrapping_sub(pause.0)));
+        }
     }
 
     /// Tells which threads went and came, and fits the lanes to those of the tick.
@@ -141,7 +156,7 @@ impl TickEncoder {
                     .next_if(|lane| lane.thread == sample.thread)
                     .unwrap_or_else(|| {
                         came.push(u64::from(sample.thread.0));
-                        unseen(sample.thread)
+                        Sample::of(sample.thread)
                     }),
             );
         }
@@ -159,6 +174,7 @@ impl TickEncoder {
             }
             run += 1;
             if changes {
+                push_details(&mut self.columns, lane, sample, tick.time);
                 push_sample(&mut self.columns, lane, sample, elapsed);
                 *lane = *sample;
             }
@@ -192,6 +208,33 @@ impl TickEncoder {
             column.clear();
         }
         true
+    }
+}
+
+fn push_details(columns: &mut Columns<Vec<u8>>, lane: &Sample, sample: &Sample, now: Timestamp) {
+    let details = Details {
+        new_syscall: sample.syscall != lane.syscall,
+        since: match sample.since {
+            since if since == lane.since => SinceForm::Same,
+            None => SinceForm::Unknown,
+            Some(_) => SinceForm::Ago,
+        },
+        new_place: sample.cpu_number != lane.cpu_number,
+    };
+    if details == Details::SAME {
+        return;
+    }
+    details.put(&mut columns.heads);
+    if details.new_syscall {
+        let number = or_none(sample.syscall.map(|syscall| syscall.0));
+        put_varint(&mut columns.syscalls, number);
+    }
+    if let (SinceForm::Ago, Some(since)) = (details.since, sample.since) {
+        put_varint(&mut columns.sinces, zigzag(now.0.wrapping_sub(since.0)));
+    }
+    if details.new_place {
+        let number = or_none(sample.cpu_number.map(|cpu| u32::from(cpu.0)));
+        put_varint(&mut columns.places, number);
     }
 }
 

@@ -46,6 +46,8 @@ events! {
     11 Loss(loss);
     12 Symbol { module, offset, found };
     13 Finished(clocks);
+    14 Counter(counter);
+    15 Counted { counter, value };
 }
 
 /// Writes one event; answers `false`, and writes nothing, for a session. `body` is scratch space.

@@ -1,7 +1,7 @@
 //! Ids are given out in turn.
 
 use super::FormatError;
-use crate::profile::{Event, ModuleId, ProcessId, Profile, ThreadId};
+use crate::profile::{CounterSubject, Event, ModuleId, ProcessId, Profile, ThreadId};
 
 /// How many ids of each kind the events so far have introduced.
 ///
@@ -12,6 +12,7 @@ pub(super) struct Ids {
     processes: usize,
     threads: usize,
     modules: usize,
+    counters: usize,
 }
 
 impl Ids {
@@ -20,6 +21,7 @@ impl Ids {
             processes: profile.processes.len(),
             threads: profile.threads.len(),
             modules: profile.modules.len(),
+            counters: profile.counters.len(),
         }
     }
 
@@ -41,6 +43,15 @@ impl Ids {
                 self.knows_process(mapping.process) && self.knows_module(mapping.module)
             }
             Event::Symbol { module, .. } => self.knows_module(*module),
+            Event::Counter(counter) => {
+                let is_known = match counter.subject {
+                    CounterSubject::Session | CounterSubject::Cpu(_) => true,
+                    CounterSubject::Process(id) => self.knows_process(id),
+                    CounterSubject::Thread(id) => self.knows_thread(id),
+                };
+                is_known && in_turn(&mut self.counters, counter.id.index())
+            }
+            Event::Counted { counter, .. } => counter.index() < self.counters,
             Event::Session(_)
             | Event::Clocks(_)
             | Event::Unmapped { .. }

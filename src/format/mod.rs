@@ -24,4 +24,4 @@ pub use reader::Reader;
 pub use writer::{Limits, Writer};
 
 /// The newest version of the format, which this sprof writes. `FORMAT.md` has their story.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

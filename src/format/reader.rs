@@ -28,6 +28,7 @@ pub struct Reader<R> {
     ticks: u64,
     samples: u64,
     is_cut: bool,
+    version: u64,
 }
 
 impl Reader<File> {
@@ -68,9 +69,10 @@ impl<R: Read + Seek> Reader<R> {
         source.seek(SeekFrom::Start(0))?;
         check_magic(&mut source)?;
         let mut unpacker = Unpacker::new()?;
+        let (version, session) = read_head(&mut source, &mut unpacker)?;
         let mut scan = Scan {
             profile: Profile {
-                session: read_head(&mut source, &mut unpacker)?,
+                session,
                 ..Profile::default()
             },
             ..Scan::default()
@@ -101,6 +103,7 @@ impl<R: Read + Seek> Reader<R> {
             ticks: scan.ticks,
             samples: scan.samples,
             is_cut: cut.is_some(),
+            version,
         })
     }
 
@@ -143,7 +146,7 @@ impl<R: Read + Seek> Recording for Reader<R> {
         visit: &mut dyn FnMut(&Tick, &StackTable) -> Result<(), RecordingError>,
     ) -> Result<(), RecordingError> {
         let mut unpacker = Unpacker::new()?;
-        let mut decoder = TickDecoder::default();
+        let mut decoder = TickDecoder::new(self.version);
         for &offset in &self.chunks {
             let header = self.read_ticks(offset, &mut unpacker)?;
             let decoded = unpacker
@@ -296,7 +299,10 @@ fn looks_like(first: &[u8]) -> &'static str {
 }
 
 /// Reads the first chunk: the version, and the session.
-fn read_head(source: &mut impl Read, unpacker: &mut Unpacker) -> Result<Session, FormatError> {
+fn read_head(
+    source: &mut impl Read,
+    unpacker: &mut Unpacker,
+) -> Result<(u64, Session), FormatError> {
     let nothing = |why| FormatError::NothingReadable { why };
     let header = match unpacker.next(source)? {
         Next::Chunk(header) if header.kind == kind::HEAD => header,
@@ -318,5 +324,6 @@ fn read_head(source: &mut impl Read, unpacker: &mut Unpacker) -> Result<Session,
     if version == 0 || !header.is_known() {
         return Err(nothing("its head is impossible"));
     }
-    Session::get(&mut from).map_err(|Invalid(why)| nothing(why))
+    let session = Session::get(&mut from).map_err(|Invalid(why)| nothing(why))?;
+    Ok((version, session))
 }

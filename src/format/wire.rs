@@ -1,9 +1,10 @@
 //! Values as bytes: numbers, texts, lists, and the records made of them.
 
 use crate::profile::{
-    Address, BuildId, Clocks, ExitStatus, Image, Loss, LossKind, LossSubject, Mapping, Module,
+    Address, BuildId, Clocks, Counter, CounterId, CounterKind, CounterSubject, CounterUnit,
+    CounterValue, CpuNumber, ExitStatus, Image, Loss, LossKind, LossSubject, Mapping, Module,
     ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, Session, SymbolFrame,
-    SymbolReason, Symbolized, Thread, ThreadId, ThreadName, Tid, Timestamp,
+    SymbolReason, Symbolized, SyscallNumber, Thread, ThreadId, ThreadName, Tid, Timestamp,
 };
 
 /// Bytes that no writer of this version makes, and what is wrong with them.
@@ -104,6 +105,15 @@ impl Wire for u32 {
     }
 }
 
+impl Wire for u16 {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_varint(to, u64::from(*self));
+    }
+    fn get(from: &mut Cursor<'_>) -> Result<u16, Invalid> {
+        u16::try_from(from.varint()?).map_err(|_| Invalid("a number has more than 16 bits"))
+    }
+}
+
 impl Wire for i32 {
     fn put(&self, to: &mut Vec<u8>) {
         put_varint(to, zigzag(i64::from(*self) as u64));
@@ -186,7 +196,8 @@ macro_rules! wrappers {
     )*};
 }
 
-wrappers!(Timestamp Nanos Address ModuleOffset ProcessId ThreadId ModuleId Pid Tid);
+wrappers!(Timestamp Nanos Address ModuleOffset ProcessId ThreadId ModuleId CounterId Pid Tid);
+wrappers!(SyscallNumber CpuNumber);
 
 /// A record is its fields one after another.
 macro_rules! record {
@@ -273,6 +284,15 @@ record!(Loss {
     count,
     detail
 });
+record!(Counter {
+    id,
+    name,
+    subject,
+    kind,
+    unit,
+    values
+});
+record!(CounterValue { time, value });
 record!(SymbolFrame {
     function,
     file,
@@ -313,6 +333,9 @@ cases!(LossKind {
     0 TickSkipped, 1 TickDropped, 2 NotTraceable, 3 NoMappings, 4 FileCut, 5 RecordsLost,
     6 IntervalChanged, 7 Paused, 8 EngineChanged
 });
+cases!(CounterSubject { 0 Session, 1 Process(id), 2 Thread(id), 3 Cpu(number) });
+cases!(CounterKind { 0 Level, 1 Amount });
+cases!(CounterUnit { 0 Count, 1 Nanos, 2 Bytes });
 cases!(SymbolReason {
     0 NotDone, 1 FileMissing, 2 FileChanged, 3 FileInvalid, 4 NoSymbols, 5 NoSymbolHere, 6 NoModule
 });

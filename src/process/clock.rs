@@ -9,6 +9,11 @@ pub fn now() -> Timestamp {
     Timestamp(read(ClockId::CLOCK_MONOTONIC))
 }
 
+/// CPU time of sprof so far, all its threads together.
+pub fn own_cpu() -> Nanos {
+    Nanos(read(ClockId::CLOCK_PROCESS_CPUTIME_ID))
+}
+
 /// The three clocks, as close together as three tries bring them.
 pub fn read_clocks() -> Clocks {
     let once = || {

@@ -7,14 +7,16 @@ mod clock;
 mod cpus;
 mod live;
 mod maps;
+mod own;
 mod stat;
 mod tree;
 
 pub use blocked::{Blocked, blocked, read_blocked};
-pub use clock::{now, read_clocks, start_time};
+pub use clock::{now, own_cpu, read_clocks, start_time};
 pub use cpus::online_cpus;
 pub use live::{LiveMemory, arguments, executable, map_file_paths, thread_name};
 pub use maps::{MapEntry, parse_maps, read_maps};
+pub use own::own_memory;
 pub use stat::{
     Stat, Status, catches, cpu_time, parse_stat, read_stat, read_status, sleeping_state,
 };

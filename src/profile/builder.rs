@@ -1,8 +1,8 @@
 //! A recording without its ticks, in memory.
 
 use super::{
-    Address, Clocks, Event, Image, Loss, Mapping, Module, ModuleId, Process, ProcessId, Session,
-    Symbols, Thread, ThreadId, Timestamp,
+    Address, Clocks, Counter, CounterSubject, Event, Image, Loss, Mapping, Module, ModuleId,
+    Process, ProcessId, Session, Symbols, Thread, ThreadId, Timestamp,
 };
 
 /// Everything that a recording says besides its ticks.
@@ -25,6 +25,8 @@ pub struct Profile {
     pub mappings: Vec<Mapping>,
     /// What is missing.
     pub losses: Vec<Loss>,
+    /// Counters in order of their ids.
+    pub counters: Vec<Counter>,
     /// Names.
     pub symbols: Symbols,
 }
@@ -107,6 +109,19 @@ impl Profile {
                     return false;
                 }
                 self.symbols.insert(module, offset, found);
+            }
+            Event::Counter(counter) => {
+                let is_known = match counter.subject {
+                    CounterSubject::Session | CounterSubject::Cpu(_) => true,
+                    CounterSubject::Process(id) => self.process(id).is_some(),
+                    CounterSubject::Thread(id) => self.thread(id).is_some(),
+                };
+                return is_known && push_in_turn(&mut self.counters, counter.id.index(), counter);
+            }
+            Event::Counted { counter, value } => {
+                return change(&mut self.counters, counter.index(), |counter| {
+                    counter.values.push(value);
+                });
             }
         }
         true

@@ -1,8 +1,9 @@
 //! What a recording says besides its ticks, in the order of time.
 
 use super::{
-    Address, Clocks, ExitStatus, Image, Loss, Mapping, Module, ModuleId, ModuleOffset, Process,
-    ProcessId, Session, Symbolized, Thread, ThreadId, ThreadName, Timestamp,
+    Address, Clocks, Counter, CounterId, CounterValue, ExitStatus, Image, Loss, Mapping, Module,
+    ModuleId, ModuleOffset, Process, ProcessId, Session, Symbolized, Thread, ThreadId, ThreadName,
+    Timestamp,
 };
 
 /// One thing that happened, or became known.
@@ -72,4 +73,13 @@ pub enum Event {
     },
     /// The recording ended as it should; the last event.
     Finished(Clocks),
+    /// A counter begins. Its values hold what is known by then.
+    Counter(Counter),
+    /// A counter's next value.
+    Counted {
+        /// The counter.
+        counter: CounterId,
+        /// The value.
+        value: CounterValue,
+    },
 }

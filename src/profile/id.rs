@@ -29,6 +29,10 @@ dense_id!(
     ModuleId
 );
 dense_id!(
+    /// A series of numbers over time.
+    CounterId
+);
+dense_id!(
     /// A stack in the [`StackTable`](super::StackTable) that a tick comes with.
     StackId
 );
@@ -40,6 +44,10 @@ pub struct Pid(pub i32);
 /// The kernel's thread number as seen by sprof. Reused by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub i32);
+
+/// The kernel's number of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuNumber(pub u16);
 
 impl std::fmt::Display for Pid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -134,3 +134,54 @@ fn a_process_is_called_by_the_title_it_gave_itself() {
         assert_eq!(name(exe, argv), shown, "{argv:?}");
     }
 }
+
+#[test]
+fn system_calls_have_the_names_of_the_kernel() {
+    let cases = [
+        (0, "read"),
+        (7, "poll"),
+        (61, "wait4"),
+        (202, "futex"),
+        (219, "restart_syscall"),
+        (232, "epoll_wait"),
+        (334, "rseq"),
+        (335, "uretprobe"),
+        (336, "syscall 336"),
+        (423, "syscall 423"),
+        (424, "pidfd_send_signal"),
+        (449, "futex_waitv"),
+        (469, "file_setattr"),
+        (470, "syscall 470"),
+        (u32::MAX, "syscall 4294967295"),
+    ];
+    for (number, name) in cases {
+        assert_eq!(SyscallNumber(number).name(), name);
+    }
+}
+
+#[test]
+fn values_of_a_counter_come_together() {
+    let mut profile = Profile::default();
+    let counter = |subject| Counter {
+        id: CounterId(0),
+        name: "held".to_owned(),
+        subject,
+        kind: CounterKind::Amount,
+        unit: CounterUnit::Nanos,
+        values: Vec::new(),
+    };
+    let value = CounterValue {
+        time: Timestamp(3),
+        value: 4,
+    };
+    let counted = || Event::Counted {
+        counter: CounterId(0),
+        value,
+    };
+    assert!(!profile.apply(counted()));
+    let of_nobody = counter(CounterSubject::Process(ProcessId(0)));
+    assert!(!profile.apply(Event::Counter(of_nobody)));
+    assert!(profile.apply(Event::Counter(counter(CounterSubject::Session))));
+    assert!(profile.apply(counted()));
+    assert_eq!(profile.counters[0].values, [value]);
+}

@@ -116,6 +116,10 @@ pub struct Summary {
     pub stop_total: Nanos,
     /// The longest.
     pub stop_max: Nanos,
+    /// CPU time of sprof itself while it recorded.
+    pub own_cpu: Nanos,
+    /// The most memory that sprof itself had in RAM then, in bytes.
+    pub own_memory: u64,
     /// Bytes written.
     pub bytes: u64,
     /// From the first tick to the last.

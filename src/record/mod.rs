@@ -7,10 +7,12 @@
 mod channel;
 mod clock;
 mod config;
+mod lanes;
 mod launch;
 mod modules;
 mod names;
 mod notice;
+mod own;
 mod run;
 mod samples;
 mod space;

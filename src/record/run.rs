@@ -150,8 +150,10 @@ impl Running {
         let (child, used) = (self.child, self.used);
         let (recorder, recorded) = self.join();
         let (processes, threads) = recorder.lives();
+        let (own_cpu, own_memory) = (recorder.own.cpu, recorder.own.memory);
         let (mut writer, counts, addresses) = recorder.into_parts();
         let mut summary = summarize(&counts, child);
+        (summary.own_cpu, summary.own_memory) = (own_cpu, own_memory);
         (summary.processes, summary.threads) = (processes, threads);
         summary.engine = Some(used);
         let named = recorded.and_then(|()| {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::channel::FromTracer;
+use super::lanes::Lanes;
+use super::own::OwnCost;
 use super::space::Spaces;
 use super::tracer::Message;
 use super::tree::Tree;
@@ -13,8 +15,9 @@ use crate::engine::{HoldFlag, Snapshot, TickBuffer, TreeEvent};
 use crate::format::{FormatError, Writer};
 use crate::module::ObjectFile;
 use crate::profile::{
-    Address, Event, ExitStatus, Frame, Loss, LossKind, LossSubject, ModuleId, ModuleOffset, Nanos,
-    Pid, RunState, Sample, StackEnd, SymbolReason, Tick, Timestamp,
+    Address, CpuNumber, Event, ExitStatus, Frame, Loss, LossKind, LossSubject, ModuleId,
+    ModuleOffset, Nanos, Pid, RunState, Sample, StackEnd, SymbolReason, SyscallNumber, Tick,
+    Timestamp,
 };
 use crate::unwind::Unwinder;
 
@@ -29,7 +32,11 @@ pub(super) struct Recorder<W> {
     addresses: BTreeMap<ModuleId, BTreeSet<ModuleOffset>>,
     /// Frames of the stack at hand.
     frames: Vec<Frame>,
+    lanes: Lanes,
+    /// The writer's group that the stacks of the lanes are of.
+    group: u64,
     pub(super) counts: Counts,
+    pub(super) own: OwnCost,
 }
 
 /// What has been recorded.
@@ -67,7 +74,10 @@ impl<W: Write> Recorder<W> {
             hold,
             addresses: BTreeMap::new(),
             frames: Vec::new(),
+            lanes: Lanes::default(),
+            group: 0,
             counts: Counts::default(),
+            own: OwnCost::default(),
         }
     }
 
@@ -98,7 +108,7 @@ impl<W: Write> Recorder<W> {
                 }
             }
         }
-        Ok(())
+        self.own.tell(crate::process::now(), &mut self.writer)
     }
 
     fn engine_changed(&mut self, time: Timestamp, why: String) -> Result<(), FormatError> {
@@ -125,6 +135,7 @@ impl<W: Write> Recorder<W> {
         time: Timestamp,
     ) -> Result<(), FormatError> {
         self.counts.ticks_missed += count;
+        self.own.missed(count);
         let (subject, detail) = (LossSubject::Session, String::new());
         let loss = Loss {
             time,
@@ -158,6 +169,14 @@ impl<W: Write> Recorder<W> {
             }
             _ => {}
         }
+        if let TreeEvent::ThreadEnd { tid, .. }
+        | TreeEvent::Thread {
+            tid, is_new: true, ..
+        } = &event
+            && let Some(thread) = self.tree.thread_id(*tid)
+        {
+            self.lanes.remove(thread);
+        }
         let (events, change) = self.tree.take(event);
         for event in &events {
             self.writer.event(event)?;
@@ -171,7 +190,14 @@ impl<W: Write> Recorder<W> {
 
     /// Records one tick, and leaves in the buffer what the engine can use for the next.
     pub(super) fn tick(&mut self, buffer: &mut TickBuffer) -> Result<(), FormatError> {
-        let mut samples = Vec::with_capacity(buffer.snapshots.len());
+        self.renumber_stacks();
+        self.lanes.begin(buffer.carries);
+        for amendment in &buffer.amendments {
+            if let Some(thread) = self.tree.thread_id(amendment.tid) {
+                let syscall = amendment.syscall.and_then(SyscallNumber::new);
+                self.lanes.amend(thread, amendment.state, syscall);
+            }
+        }
         let mut stack_ends = Vec::new();
         let mut registers_wanted = Vec::new();
         for snapshot in &buffer.snapshots {
@@ -180,8 +206,8 @@ impl<W: Write> Recorder<W> {
             if end == StackEnd::RegistersUnknown {
                 registers_wanted.push(snapshot.tid);
             }
-            if let Some(sample) = self.sample(buffer.index, snapshot, end, &mut stack_ends) {
-                samples.push(sample);
+            if let Some(sample) = self.sample(snapshot, end, &mut stack_ends) {
+                self.lanes.set(sample);
             }
         }
         buffer.stack_ends.extend(stack_ends);
@@ -196,17 +222,14 @@ impl<W: Write> Recorder<W> {
                 detail: String::new(),
             }))?;
         }
-        for amendment in &buffer.amendments {
-            if let Some(thread) = self.tree.thread(amendment.tid) {
-                thread.last.state = amendment.state;
-            }
-        }
-        if buffer.carries {
-            self.carry(buffer.index, &mut samples);
-        }
-        samples.sort_unstable_by_key(|sample| sample.thread);
+        let samples = self.lanes.take();
         self.count(buffer, samples.len());
-        self.writer.tick(&Tick {
+        self.own.tick(buffer, &mut self.writer)?;
+        let mut pauses: Vec<_> = (buffer.pauses.iter())
+            .filter_map(|&(pid, pause)| Some((self.tree.process(pid)?, pause)))
+            .collect();
+        pauses.sort_unstable();
+        let tick = Tick {
             index: buffer.index,
             time: buffer.time,
             planned: buffer.planned,
@@ -214,8 +237,12 @@ impl<W: Write> Recorder<W> {
             skew: buffer.skew,
             stops: buffer.stops,
             perturbed: buffer.perturbed,
+            pauses,
             samples,
-        })
+        };
+        let written = self.writer.tick(&tick);
+        self.lanes.give_back(tick.samples);
+        written
     }
 
     /// Unwinds a snapshot into `self.frames`; looks at its process's maps again when it does not
@@ -271,7 +298,6 @@ impl<W: Write> Recorder<W> {
     /// The sample of a snapshot whose frames are at hand; `None` for a thread that is not known.
     fn sample(
         &mut self,
-        tick: u64,
         snapshot: &Snapshot,
         end: StackEnd,
         stack_ends: &mut Vec<(crate::profile::Tid, Address)>,
@@ -303,13 +329,13 @@ impl<W: Write> Recorder<W> {
         }
         let frames = self.frames.iter().rev().copied();
         let stack = self.writer.stacks().intern_all(frames);
-        let last = &mut thread.last;
-        (last.tick, last.state, last.end) = (Some(tick), state, end);
-        last.frames.clone_from(&self.frames);
-        last.stack = (self.writer.group(), stack);
+        thread.frames.clone_from(&self.frames);
         Some(Sample {
             thread: thread.id,
             state,
+            syscall: snapshot.syscall.and_then(SyscallNumber::new),
+            since: snapshot.asleep_since,
+            cpu_number: snapshot.cpu.map(CpuNumber),
             cpu,
             carried: snapshot.is_carried,
             stack,
@@ -317,31 +343,16 @@ impl<W: Write> Recorder<W> {
         })
     }
 
-    /// Samples of the threads that have none in this tick, because they have not run since the
-    /// last one.
-    fn carry(&mut self, tick: u64, samples: &mut Vec<Sample>) {
+    /// The writer has forgotten all stacks: those of threads that do not run are told anew.
+    fn renumber_stacks(&mut self) {
         let group = self.writer.group();
+        if std::mem::replace(&mut self.group, group) == group {
+            return;
+        }
         for thread in self.tree.threads_mut() {
-            let last = &mut thread.last;
-            if last.tick == Some(tick) || last.tick.is_none() {
-                continue;
-            }
-            // It left its CPU for the last tick, and has not got one back.
-            if last.state == RunState::Running {
-                last.state = RunState::Runnable;
-            }
-            if last.stack.0 != group {
-                let frames = last.frames.iter().rev().copied();
-                last.stack = (group, self.writer.stacks().intern_all(frames));
-            }
-            samples.push(Sample {
-                thread: thread.id,
-                state: last.state,
-                cpu: Some(Nanos(0)),
-                carried: true,
-                stack: last.stack.1,
-                end: last.end,
-            });
+            let frames = thread.frames.iter().rev().copied();
+            let stack = self.writer.stacks().intern_all(frames);
+            self.lanes.renumber(thread.id, stack);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::engine::TreeEvent;
 use crate::process::{self, MapEntry};
 use crate::profile::{
     Address, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Nanos, Pid, Process,
-    ProcessId, RunState, StackEnd, StackId, Thread, ThreadId, ThreadName, Tid, Timestamp,
+    ProcessId, Thread, ThreadId, ThreadName, Tid, Timestamp,
 };
 
 /// Who is alive, and under which ids.
@@ -32,21 +32,8 @@ pub(super) struct LiveThread {
     pub(super) cpu_total: Option<Nanos>,
     /// Where its stack ends, as the engine has been told.
     pub(super) stack_end: Option<Address>,
-    /// Its last sample, to be told again while it does not run.
-    pub(super) last: Last,
-}
-
-/// What is known of a thread from its last sample.
-#[derive(Debug)]
-pub(super) struct Last {
-    /// The tick it was of.
-    pub(super) tick: Option<u64>,
-    pub(super) state: RunState,
-    pub(super) end: StackEnd,
-    /// Leaf first.
+    /// The frames of its last sample, leaf first, to be told again while it does not run.
     pub(super) frames: Vec<Frame>,
-    /// Their id, in the writer's group of this number.
-    pub(super) stack: (u64, Option<StackId>),
 }
 
 /// What an event of the tree means for the memory of processes.
@@ -79,6 +66,11 @@ impl Tree {
 
     pub(super) fn process(&self, pid: Pid) -> Option<ProcessId> {
         self.processes.get(&pid).map(|process| process.id)
+    }
+
+    /// The life that has this number now.
+    pub(super) fn thread_id(&self, tid: Tid) -> Option<ThreadId> {
+        self.threads.get(&tid).map(|thread| thread.id)
     }
 
     /// All live threads, in no order.
@@ -244,13 +236,7 @@ impl Tree {
             id,
             cpu_total: is_new.then_some(Nanos(0)),
             stack_end: None,
-            last: Last {
-                tick: None,
-                state: RunState::Unknown,
-                end: StackEnd::NotStopped,
-                frames: Vec::new(),
-                stack: (0, None),
-            },
+            frames: Vec::new(),
         };
         self.threads.insert(tid, live);
         let thread = Thread {

@@ -7,6 +7,7 @@ use crate::profile::{
 };
 
 use super::functions::Functions;
+use super::waits::Waits;
 
 /// What the ticks of a recording add up to.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(super) struct Gathered<'a> {
     pub(super) perturbed: u64,
     /// By thread id.
     pub(super) threads: Vec<Sums>,
+    /// What threads waited in.
+    pub(super) waits: Waits,
     /// Where the time went.
     pub(super) functions: Functions<'a>,
     /// Stacks that are not whole, by reason.
@@ -102,6 +105,7 @@ pub(super) fn gather(recording: &dyn Recording) -> Result<Gathered<'_>, Recordin
         stops: 0,
         perturbed: 0,
         threads: vec![Sums::default(); profile.threads.len()],
+        waits: Waits::default(),
         functions: Functions::new(profile),
         ends: BTreeMap::new(),
         cpu_unknown: 0,
@@ -118,6 +122,7 @@ pub(super) fn gather(recording: &dyn Recording) -> Result<Gathered<'_>, Recordin
                 thread.count(sample);
             }
             gathered.cpu_unknown += u64::from(sample.cpu.is_none());
+            gathered.waits.count(sample);
             gathered.functions.count(sample, table);
             if let Some(reason) = sample.end.reason() {
                 let ends = gathered.ends.entry(reason).or_default();

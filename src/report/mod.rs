@@ -9,8 +9,10 @@ mod functions;
 mod gather;
 mod head;
 mod losses;
+mod own;
 mod stacks;
 mod tracks;
+mod waits;
 
 pub use columns::counted;
 pub use stacks::stacks;
@@ -37,8 +39,8 @@ impl Length {
     }
 }
 
-/// The text of a recording: what was recorded, how exactly, who ran, where the time went, and
-/// what is missing.
+/// The text of a recording: what was recorded, how exactly, who ran, what threads waited in,
+/// where the time went, what is missing, and what sprof itself cost.
 ///
 /// # Errors
 /// The recording's own, when its ticks cannot be read.
@@ -48,8 +50,10 @@ pub fn report(recording: &dyn Recording, length: Length) -> Result<String, Recor
     let mut out = String::new();
     head::write(&mut out, profile, &gathered);
     tracks::write(&mut out, profile, &gathered, length);
+    waits::write(&mut out, profile, &gathered, length);
     functions::write(&mut out, &gathered, length);
     losses::write(&mut out, profile, &gathered, length);
+    own::write(&mut out, profile, &gathered);
     Ok(out)
 }
 

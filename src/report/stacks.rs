@@ -29,7 +29,7 @@ pub fn stacks(profile: &Profile, tick: &Tick, table: &StackTable) -> String {
         };
         header(&mut out, process, threads.len());
         for group in groups(&threads, table) {
-            write_group(&mut out, profile, process, &group, table);
+            write_group(&mut out, profile, process, &group, (tick, table));
         }
     }
     let count = counted(tick.samples.len() as u64, "thread");
@@ -89,7 +89,7 @@ fn write_group(
     profile: &Profile,
     process: &Process,
     group: &Group<'_>,
-    table: &StackTable,
+    (tick, table): (&Tick, &StackTable),
 ) {
     let Some((_, first)) = group.first() else {
         return;
@@ -101,8 +101,12 @@ fn write_group(
             ""
         };
         let name = clean(thread.name());
-        let state = sample.state.name();
-        let _ = writeln!(out, "  Thread {}{main} \"{name}\" {state}", thread.tid);
+        let doing = sample.doing();
+        let _ = write!(out, "  Thread {}{main} \"{name}\" {doing}", thread.tid);
+        if let Some(length) = sample.asleep_for(tick.time) {
+            let _ = write!(out, " for {length}");
+        }
+        out.push('\n');
     }
     for frame in table.frames(known_stack(first, table)) {
         for named in profile.named(frame) {

@@ -4,10 +4,11 @@ use super::columns::{clean, counted, percent, shortened};
 use super::gather::{Sums, gather};
 use super::*;
 use crate::profile::{
-    Address, Clocks, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Marker, Module,
-    ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, Profile, RunState, Sample,
-    Session, Spread, StackEnd, StackTable, SymbolFrame, SymbolReason, Thread, ThreadId, ThreadName,
-    Tick, Tid, Timestamp,
+    Address, Clocks, Counter, CounterId, CounterKind, CounterSubject, CounterUnit, CounterValue,
+    Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Marker, Module, ModuleId,
+    ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, Profile, RunState, Sample, Session,
+    Spread, StackEnd, StackTable, SymbolFrame, SymbolReason, SyscallNumber, Thread, ThreadId,
+    ThreadName, Tick, Tid, Timestamp,
 };
 
 const MS: u64 = 1_000_000;
@@ -129,16 +130,15 @@ impl Made {
             .map(|&(thread, state, cpu_ms, frames)| {
                 let stack = table.intern_all(frames.iter().copied());
                 Sample {
-                    thread,
                     state,
                     cpu: Some(Nanos(cpu_ms * MS)),
-                    carried: false,
                     stack,
                     end: if stack.is_some() {
                         StackEnd::Root
                     } else {
                         StackEnd::NotStopped
                     },
+                    ..Sample::of(thread)
                 }
             })
             .collect();
@@ -604,6 +604,9 @@ fn stacks_at_one_instant_are_grouped_and_running_comes_first() {
     made.ticks[0].0.skew = Nanos(12_000);
     made.ticks[0].0.samples[0].end = StackEnd::TooDeep;
     made.ticks[0].0.samples[1].end = StackEnd::TooDeep;
+    made.ticks[0].0.samples[0].syscall = Some(SyscallNumber(202));
+    made.ticks[0].0.samples[0].since = Some(Timestamp(ORIGIN - 1230 * MS));
+    made.ticks[0].0.samples[1].syscall = Some(SyscallNumber(7));
     let (tick, table) = &made.ticks[0];
     let text = stacks(&made.profile, tick, table);
     assert_eq!(
@@ -615,8 +618,8 @@ Process 100 (3 threads): /bin/prog -l
       fib at src/a.c:7 (prog)
       main at src/a.c:7 (prog)
 
-  Thread 101 \"pool\\u{1b}[31m\" sleeping
-  Thread 102 \"pool\" sleeping
+  Thread 101 \"pool\\u{1b}[31m\" sleeping in futex for 1.23 s
+  Thread 102 \"pool\" sleeping in poll
       prog+0x2
       main at src/a.c:7 (prog)
       <the stack is cut: too-deep>
@@ -678,4 +681,78 @@ fn counts_and_shares_are_worded() {
     assert_eq!(percent(1, 0), "");
     assert_eq!(percent(1, 3), "33.3 %");
     assert_eq!(percent(u64::MAX, u64::MAX), "100.0 %");
+}
+
+#[test]
+fn waits_are_told_by_thread_and_system_call() {
+    let mut made = Made::default();
+    let process = made.process(None, "/bin/prog");
+    let main = made.thread(process, 100, "prog");
+    let other = made.thread(process, 101, "other");
+    for at in 0..10 {
+        made.tick(
+            at * 10,
+            &[
+                (main, RunState::Sleeping, 0, &[]),
+                (other, RunState::Sleeping, 0, &[]),
+            ],
+        );
+        let (tick, _) = made.ticks.last_mut().unwrap();
+        tick.samples[0].syscall = Some(SyscallNumber(202));
+        tick.samples[1].syscall = Some(SyscallNumber(if at < 3 { 7 } else { 0 }));
+        // What runs does not wait.
+        if at == 9 {
+            tick.samples[1].state = RunState::Running;
+        }
+    }
+    let text = made.text(Length::Short);
+    let waits = part(&text, "Waiting in system calls");
+    let lines: Vec<_> = waits.lines().skip(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "   100 ms  100.0 %  futex        prog [100] of prog",
+            "  60.0 ms   60.0 %  read         other [101] of prog",
+            "  30.0 ms   30.0 %  poll         other [101] of prog",
+        ]
+    );
+}
+
+#[test]
+fn what_sprof_itself_cost_comes_last() {
+    let mut made = Made::default();
+    let process = made.process(None, "/bin/prog");
+    let thread = made.thread(process, 100, "prog");
+    assert!(!made.text(Length::Short).contains("sprof itself"));
+    let counters = [
+        ("sprof cpu", CounterKind::Amount, [20 * MS, 5 * MS]),
+        ("sprof memory", CounterKind::Level, [9_000_000, 7_000_000]),
+        ("ticks missed", CounterKind::Amount, [2, 1]),
+    ];
+    for (id, (name, kind, values)) in (0..).zip(counters) {
+        made.event(Event::Counter(Counter {
+            id: CounterId(id),
+            name: name.to_owned(),
+            subject: CounterSubject::Session,
+            kind,
+            unit: CounterUnit::Count,
+            values: Vec::new(),
+        }));
+        for value in values {
+            let time = Timestamp(ORIGIN);
+            made.event(Event::Counted {
+                counter: CounterId(id),
+                value: CounterValue { time, value },
+            });
+        }
+    }
+    made.tick(0, &[(thread, RunState::Running, 1, &[])]);
+    made.tick(1000, &[(thread, RunState::Running, 1, &[])]);
+    let text = made.text(Length::Short);
+    assert_eq!(
+        part(&text, "sprof itself").trim_end(),
+        "sprof itself\n  CPU     25.0 ms, 2.5 % of one CPU\n  memory  9.0 MB at most\n  \
+         pauses  200 us in all, 100 us at most\n  losses  3 ticks missed"
+    );
+    assert!(text.trim_end().ends_with("3 ticks missed"));
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sprof::format::Writer;
 use sprof::profile::{
-    Address, Clocks, Event, Frame, Image, Nanos, Pid, Process, ProcessId, RunState, Sample,
-    Session, StackEnd, Thread, ThreadId, ThreadName, Tick, Tid, Timestamp,
+    Address, Clocks, Event, Frame, Image, Nanos, Pid, Process, ProcessId, Sample, Session, Thread,
+    ThreadId, ThreadName, Tick, Tid, Timestamp,
 };
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -104,12 +104,9 @@ pub(crate) fn recording() -> Vec<u8> {
         let stack = writer.stacks().intern_all([Frame::Unmapped { address }]);
         let time = Timestamp((index + 1) * 10_000_000);
         let sample = Sample {
-            thread: ThreadId(0),
-            state: RunState::Running,
             cpu: Some(Nanos(10_000_000)),
-            carried: false,
             stack,
-            end: StackEnd::Root,
+            ..Sample::of(ThreadId(0))
         };
         let tick = Tick {
             index,

@@ -163,6 +163,9 @@ pub(crate) fn of_chrome(bytes: &[u8]) -> Counted {
     let document: Value = serde_json::from_slice(bytes).unwrap();
     let mut threads: BTreeMap<(i64, i64), Open> = BTreeMap::new();
     for event in list(&document["traceEvents"]) {
+        if matches!(event["ph"].as_str().unwrap(), "C" | "M") {
+            continue;
+        }
         let thread = (
             event["pid"].as_i64().unwrap(),
             event["tid"].as_i64().unwrap(),
@@ -175,7 +178,7 @@ pub(crate) fn of_chrome(bytes: &[u8]) -> Counted {
                 assert_eq!(open.names.last(), Some(&text(&event["name"])));
                 open.end(time(), event["args"]["samples"].as_u64().unwrap());
             }
-            other => assert_eq!(other, "M"),
+            other => panic!("an event of the kind {other}"),
         }
     }
     finish(threads)
@@ -215,6 +218,8 @@ mod proto {
         pub(crate) name: u64,
         #[prost(uint64, tag = "11")]
         pub(crate) track: u64,
+        #[prost(string, tag = "23")]
+        pub(crate) own_name: String,
     }
 
     #[derive(Message)]
@@ -263,6 +268,8 @@ mod proto {
         pub(crate) uuid: u64,
         #[prost(message, optional, tag = "4")]
         pub(crate) thread: Option<Thread>,
+        #[prost(uint64, tag = "5")]
+        pub(crate) parent: u64,
     }
 
     #[derive(Message)]
@@ -327,7 +334,11 @@ pub(crate) fn of_perfetto(bytes: &[u8]) -> Perfetto {
             .event
             .filter(|event| [BEGIN, END].contains(&event.kind))
         {
-            let open = threads.entry(tracks[&event.track]).or_default();
+            // Those of states are looked at below.
+            let Some(thread) = tracks.get(&event.track) else {
+                continue;
+            };
+            let open = threads.entry(*thread).or_default();
             match event.kind {
                 BEGIN => open.begin(packet.timestamp, names[&event.name].clone()),
                 _ => open.end(packet.timestamp, event.arguments[0].value),
@@ -345,4 +356,39 @@ pub(crate) fn of_perfetto(bytes: &[u8]) -> Perfetto {
         }
     }
     (finish(threads), samples)
+}
+
+/// Begin, end and name of the slices on the track below a thread's, by thread.
+pub(crate) fn states_of_perfetto(bytes: &[u8]) -> Lanes {
+    let trace = proto::Trace::decode(bytes).unwrap();
+    let (mut threads, mut states) = (BTreeMap::new(), BTreeMap::new());
+    let (mut lanes, mut open) = (Lanes::new(), BTreeMap::new());
+    for packet in trace.packets {
+        if let Some(track) = packet.track {
+            if let Some(thread) = track.thread {
+                let thread = (i64::from(thread.pid), i64::from(thread.tid));
+                threads.insert(track.uuid, thread);
+            } else if let Some(thread) = threads.get(&track.parent) {
+                states.insert(track.uuid, *thread);
+            }
+        }
+        let Some(event) = packet.event else { continue };
+        let Some(thread) = states.get(&event.track) else {
+            continue;
+        };
+        match event.kind {
+            1 => {
+                let begun = (packet.timestamp, event.own_name);
+                assert_eq!(open.insert(*thread, begun), None);
+            }
+            2 => {
+                let (begin, name) = open.remove(thread).unwrap();
+                let slice = (begin, packet.timestamp, vec![name]);
+                lanes.entry(*thread).or_default().push(slice);
+            }
+            _ => {}
+        }
+    }
+    assert!(open.is_empty());
+    lanes
 }

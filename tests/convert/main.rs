@@ -159,6 +159,83 @@ fn all_formats_count_the_same_samples() {
 }
 
 #[test]
+fn perfetto_says_what_threads_were_doing() {
+    let states = lanes::states_of_perfetto(&converted(Format::Perfetto));
+    let stacks = lanes::of_speedscope(&converted(Format::Speedscope));
+    assert_eq!(states.len(), 7);
+    // Threads whose stacks and states each stay the same: both begin and end at the same times.
+    let cases = [
+        ((100, 100), "sleeping in poll"),
+        ((100, 103), "sleeping"),
+        ((100, 104), "sleeping in syscall 9999"),
+        ((200, 201), "disk"),
+    ];
+    for (thread, doing) in cases {
+        let expected = stacks[&thread].iter();
+        let expected = expected.map(|(begin, end, _)| (*begin, *end, vec![doing.to_owned()]));
+        assert_eq!(states[&thread], expected.collect::<Vec<_>>(), "{doing}");
+    }
+}
+
+#[test]
+fn counters_are_told_by_all_that_can_show_them() {
+    // Name, process, and the values in the order of time.
+    type Counters = BTreeMap<(String, i64), Vec<f64>>;
+    let jsonl = String::from_utf8(converted(Format::Jsonl)).unwrap();
+    let lines = jsonl
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut expected = Counters::new();
+    for line in lines.filter(|line| line["type"] == "counter") {
+        let name = line["name"].as_str().unwrap();
+        let name = match (line["tid"].as_i64(), line["cpu"].as_i64()) {
+            (Some(tid), _) => format!("{name} of thread {tid}"),
+            (_, Some(cpu)) => format!("{name} of CPU {cpu}"),
+            _ => name.to_owned(),
+        };
+        let shown = if line["unit"] == "ns" { 1e6 } else { 1.0 };
+        let value = line["value"].as_f64().unwrap() / shown;
+        let key = (name, line["pid"].as_i64().unwrap_or(0));
+        expected.entry(key).or_default().push(value);
+    }
+    assert_eq!(expected.len(), 5);
+    assert!(expected.values().all(|values| values.len() == 4));
+
+    let chrome: Value = serde_json::from_slice(&converted(Format::Chrome)).unwrap();
+    let mut found = Counters::new();
+    for event in chrome["traceEvents"].as_array().unwrap() {
+        if event["ph"] == "C" {
+            let name = event["name"].as_str().unwrap().to_owned();
+            let values = event["args"].as_object().unwrap().values();
+            let of = found.entry((name, event["pid"].as_i64().unwrap()));
+            of.or_default()
+                .extend(values.map(|value| value.as_f64().unwrap()));
+        }
+    }
+    assert_eq!(found, expected);
+
+    let firefox: Value = serde_json::from_slice(&converted(Format::Firefox)).unwrap();
+    let threads = firefox["threads"].as_array().unwrap();
+    let counters = firefox["counters"].as_array().unwrap();
+    // The process that no tick saw has no thread to stand with.
+    assert_eq!(counters.len(), expected.len() - 1);
+    for counter in counters {
+        let index = counter["mainThreadIndex"].as_u64().unwrap() as usize;
+        assert_eq!(counter["pid"], threads[index]["pid"]);
+        let name = counter["name"].as_str().unwrap();
+        let (_, values) = expected.iter().find(|((is, _), _)| is == name).unwrap();
+        let counts = counter["samples"]["count"].as_array().unwrap().iter();
+        let mut counts: Vec<f64> = counts.map(|count| count.as_f64().unwrap()).collect();
+        if counter["display"]["graphType"] == "line-accumulated" {
+            for index in 1..counts.len() {
+                counts[index] += counts[index - 1];
+            }
+        }
+        assert_eq!(&counts, values);
+    }
+}
+
+#[test]
 fn a_sample_has_the_stack_of_the_slices_around_it() {
     let (slices, samples) = lanes::of_perfetto(&converted(Format::Perfetto));
     for (thread, samples) in samples {

@@ -6,10 +6,11 @@
 //! writers. The stack table begins anew in the middle, as that of a real recording does.
 
 use sprof::profile::{
-    Address, BuildId, Clocks, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Marker,
-    Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, Profile, Recording,
+    Address, BuildId, Clocks, Counter, CounterId, CounterKind, CounterSubject, CounterUnit,
+    CounterValue, CpuNumber, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Marker, Module,
+    ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, Profile, Recording,
     RecordingError, RunState, Sample, Session, StackEnd, StackTable, SymbolFrame, SymbolReason,
-    Thread, ThreadId, ThreadName, Tick, Tid, Timestamp,
+    SyscallNumber, Thread, ThreadId, ThreadName, Tick, Tid, Timestamp,
 };
 
 const BEGIN: u64 = 5_000_000_000_000;
@@ -64,6 +65,7 @@ pub(crate) fn synthetic() -> Synthetic {
             skew: Nanos(9_000 + index),
             stops: 3,
             perturbed: u32::from(index == 4),
+            pauses: vec![(ProcessId(0), Nanos(170_000 + index))],
             samples: samples.collect(),
         };
         ticks.push((tick, table));
@@ -128,6 +130,13 @@ fn sample(thread: u64, tick: u64, table: &mut StackTable) -> Sample {
             _ => RunState::Sleeping,
         },
         cpu: (thread != 5).then_some(Nanos(if busy { thread * 4_000_000 } else { 0 })),
+        syscall: match thread {
+            0 => Some(SyscallNumber(7)),
+            6 => Some(SyscallNumber(9999)),
+            _ => None,
+        },
+        since: (thread == 0).then_some(Timestamp(BEGIN - 1_500_000_000)),
+        cpu_number: (thread < 3).then_some(CpuNumber(thread as u16)),
         carried: !busy && tick > 0,
         stack: table.intern_all(frames),
         end,
@@ -145,6 +154,7 @@ fn profile() -> Profile {
             module(1, "/usr/lib/libc.so.6", None),
         ],
         losses: losses(),
+        counters: counters(),
         ..Profile::default()
     };
     symbols(&mut profile);
@@ -303,6 +313,38 @@ fn losses() -> Vec<Loss> {
             detail: "gone".to_owned(),
         },
     ]
+}
+
+fn counters() -> Vec<Counter> {
+    let subjects = [
+        CounterSubject::Session,
+        CounterSubject::Process(ProcessId(1)),
+        CounterSubject::Thread(ThreadId(1)),
+        CounterSubject::Cpu(CpuNumber(1)),
+        // Of a process that no tick saw.
+        CounterSubject::Process(ProcessId(2)),
+    ];
+    let kinds = [
+        (CounterKind::Level, CounterUnit::Bytes),
+        (CounterKind::Amount, CounterUnit::Nanos),
+        (CounterKind::Amount, CounterUnit::Count),
+    ];
+    let counter = |(id, subject): (u32, CounterSubject)| {
+        let (kind, unit) = kinds[id as usize % kinds.len()];
+        let values = [2, 13, 14, 25].map(|tick| CounterValue {
+            time: time_of(tick),
+            value: 1_500_000 * (30 - tick),
+        });
+        Counter {
+            id: CounterId(id),
+            name: format!("odd \"{id}\""),
+            subject,
+            kind,
+            unit,
+            values: values.to_vec(),
+        }
+    };
+    (0..).zip(subjects).map(counter).collect()
 }
 
 fn symbols(profile: &mut Profile) {

@@ -1,10 +1,11 @@
 //! Recordings out of a random number generator: legal, and odd in every way that is legal.
 
 use sprof::profile::{
-    Address, BuildId, Clocks, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject,
-    Mapping, Marker, Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId,
-    RunState, Sample, Session, StackEnd, SymbolFrame, SymbolReason, Thread, ThreadId, ThreadName,
-    Tick, Tid, Timestamp,
+    Address, BuildId, Clocks, Counter, CounterId, CounterKind, CounterSubject, CounterUnit,
+    CounterValue, CpuNumber, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Mapping,
+    Marker, Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, RunState,
+    Sample, Session, StackEnd, SymbolFrame, SymbolReason, SyscallNumber, Thread, ThreadId,
+    ThreadName, Tick, Tid, Timestamp,
 };
 
 use crate::content::{FullSample, FullTick, Script, Step};
@@ -129,6 +130,23 @@ impl Random {
         }
     }
 
+    fn pauses(&mut self) -> Vec<(ProcessId, Nanos)> {
+        let mut processes = self.several(|random| random.number() as u32);
+        processes.sort_unstable();
+        processes.dedup();
+        let pauses = processes.into_iter();
+        pauses
+            .map(|id| (ProcessId(id), Nanos(self.number())))
+            .collect()
+    }
+
+    fn value(&mut self) -> CounterValue {
+        CounterValue {
+            time: self.time(),
+            value: self.number(),
+        }
+    }
+
     fn symbol(&mut self) -> SymbolFrame {
         SymbolFrame {
             function: self.text(),
@@ -156,9 +174,9 @@ impl Random {
         }
     }
 
-    fn end(&mut self) -> StackEnd {
+    fn end(&mut self, version: u32) -> StackEnd {
         let copied = StackEnd::NotCopied(self.number());
-        self.pick(&[
+        let all = [
             StackEnd::Root,
             StackEnd::NoUnwindInfo,
             StackEnd::Unreadable,
@@ -172,7 +190,9 @@ impl Random {
             StackEnd::ForeignArchitecture,
             StackEnd::NotTraceable,
             StackEnd::RegistersUnknown,
-        ])
+            StackEnd::RecordsLost,
+        ];
+        self.pick(if version == 1 { &all[..12] } else { &all })
     }
 }
 
@@ -182,11 +202,13 @@ struct Known {
     processes: u32,
     threads: u32,
     modules: u32,
+    counters: u32,
+    version: u32,
 }
 
 impl Known {
     fn event(&mut self, random: &mut Random) -> Event {
-        let kind = random.below(12);
+        let kind = random.below(if self.version == 1 { 12 } else { 14 });
         let of = |random: &mut Random, count: u32| random.below(u64::from(count.max(1))) as u32;
         let process = ProcessId(of(random, self.processes));
         let thread = ThreadId(of(random, self.threads));
@@ -229,7 +251,14 @@ impl Known {
                 start: Address(random.number()),
                 time,
             },
-            10 => Known::loss(random, process, thread),
+            10 => self.loss(random, process, thread),
+            11 if self.version == 1 => Known::symbol(random, module),
+            _ if kind > 10 && self.counters == 0 => self.counter(random, process, thread),
+            11 => self.counter(random, process, thread),
+            12 => Event::Counted {
+                counter: CounterId(of(random, self.counters)),
+                value: random.value(),
+            },
             _ => Known::symbol(random, module),
         }
     }
@@ -276,17 +305,40 @@ impl Known {
         })
     }
 
-    fn loss(random: &mut Random, process: ProcessId, thread: ThreadId) -> Event {
+    fn counter(&mut self, random: &mut Random, process: ProcessId, thread: ThreadId) -> Event {
+        self.counters += 1;
+        Event::Counter(Counter {
+            id: CounterId(self.counters - 1),
+            name: random.text(),
+            subject: random.pick(&[
+                CounterSubject::Session,
+                CounterSubject::Process(process),
+                CounterSubject::Thread(thread),
+                CounterSubject::Cpu(CpuNumber(3)),
+            ]),
+            kind: random.pick(&[CounterKind::Level, CounterKind::Amount]),
+            unit: random.pick(&[CounterUnit::Count, CounterUnit::Nanos, CounterUnit::Bytes]),
+            values: random.several(Random::value),
+        })
+    }
+
+    fn loss(&self, random: &mut Random, process: ProcessId, thread: ThreadId) -> Event {
+        let kinds = [
+            LossKind::TickSkipped,
+            LossKind::TickDropped,
+            LossKind::NotTraceable,
+            LossKind::NoMappings,
+            LossKind::FileCut,
+            LossKind::RecordsLost,
+            LossKind::IntervalChanged,
+            LossKind::Paused,
+            LossKind::EngineChanged,
+        ];
+        let known = if self.version == 1 { 5 } else { kinds.len() };
         Event::Loss(Loss {
             time: random.time(),
             tick: random.maybe(Random::number),
-            kind: random.pick(&[
-                LossKind::TickSkipped,
-                LossKind::TickDropped,
-                LossKind::NotTraceable,
-                LossKind::NoMappings,
-                LossKind::FileCut,
-            ]),
+            kind: random.pick(&kinds[..known]),
             subject: random.pick(&[
                 LossSubject::Session,
                 LossSubject::Process(process),
@@ -322,7 +374,7 @@ impl Known {
 }
 
 /// The next tick: most threads as before, some changed, some gone, some new.
-fn next_tick(random: &mut Random, last: &FullTick, interval: u64) -> FullTick {
+fn next_tick(random: &mut Random, last: &FullTick, interval: u64, version: u32) -> FullTick {
     let odd = random.one_in(20);
     let time = if odd {
         random.number()
@@ -336,13 +388,13 @@ fn next_tick(random: &mut Random, last: &FullTick, interval: u64) -> FullTick {
     for _ in 0..random.below(3) {
         let thread = ThreadId(random.below(30) as u32 * if odd { 99_999_999 } else { 1 });
         if let Err(place) = samples.binary_search_by_key(&thread, |full| full.sample.thread) {
-            let sample = random_sample(random, thread, interval);
+            let sample = random_sample(random, thread, interval, version);
             samples.insert(place, sample);
         }
     }
     for full in &mut samples {
         match random.below(4) {
-            0 => *full = random_sample(random, full.sample.thread, interval),
+            0 => *full = random_sample(random, full.sample.thread, interval, version),
             1 => {
                 full.frames.pop();
                 full.frames.push(random.frame());
@@ -364,17 +416,21 @@ fn next_tick(random: &mut Random, last: &FullTick, interval: u64) -> FullTick {
             skew: Nanos(random.number()),
             stops: random.number() as u32,
             perturbed: random.number() as u32,
+            pauses: if version > 1 {
+                random.pauses()
+            } else {
+                Vec::new()
+            },
             samples: Vec::new(),
         },
         samples,
     }
 }
 
-fn random_sample(random: &mut Random, thread: ThreadId, interval: u64) -> FullSample {
+fn random_sample(random: &mut Random, thread: ThreadId, interval: u64, version: u32) -> FullSample {
     let frames = (0..random.below(12)).map(|_| random.frame()).collect();
-    FullSample {
+    let mut full = FullSample {
         sample: Sample {
-            thread,
             state: random.pick(&RunState::ALL),
             cpu: random.maybe(|random| match random.below(4) {
                 0 => Nanos(random.number()),
@@ -383,18 +439,34 @@ fn random_sample(random: &mut Random, thread: ThreadId, interval: u64) -> FullSa
             }),
             carried: random.one_in(2),
             stack: None,
-            end: random.end(),
+            end: random.end(version),
+            ..Sample::of(thread)
         },
         frames,
+    };
+    if version > 1 {
+        let sample = &mut full.sample;
+        sample.syscall = random.maybe(|random| SyscallNumber(random.number() as u32));
+        sample.since = random.maybe(Random::time);
+        sample.cpu_number = random.maybe(|random| CpuNumber(random.number() as u16));
     }
+    full
 }
 
 /// A recording of about `steps` steps, the same for the same seed.
 pub(crate) fn script(seed: u64, steps: usize) -> Script {
+    script_of(2, seed, steps)
+}
+
+/// One with nothing in it that this version of the format does not have.
+pub(crate) fn script_of(version: u32, seed: u64, steps: usize) -> Script {
     let mut random = Random(seed);
     let session = random.session();
     let interval = 1 + random.below(20_000_000);
-    let mut known = Known::default();
+    let mut known = Known {
+        version,
+        ..Known::default()
+    };
     let mut last = FullTick {
         tick: Tick {
             time: Timestamp(random.below(1 << 50)),
@@ -406,7 +478,7 @@ pub(crate) fn script(seed: u64, steps: usize) -> Script {
         0 => Step::Flush,
         1..=3 => Step::Event(known.event(&mut random)),
         _ => {
-            last = next_tick(&mut random, &last, interval);
+            last = next_tick(&mut random, &last, interval, version);
             Step::Tick(last.clone())
         }
     });

@@ -1,35 +1,43 @@
-//! A file of version 1 that stays readable for good.
+//! A file of each version, which stay readable for good.
 //!
-//! Nothing ever rewrites `v1.sprof` but a run with `SPROF_BLESS=1`, which is for a version that was
-//! never released: a later writer may make other bytes, and these must still be understood.
+//! Nothing ever rewrites them but a run with `SPROF_BLESS=1`, and that only the newest, which is for
+//! a version that was never released: a later writer may make other bytes, and these must still be
+//! understood.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sprof::format::Limits;
+use sprof::format::{Limits, VERSION};
 
 use crate::content::{open, read};
-use crate::generate::script;
+use crate::generate::script_of;
 use crate::second;
 
+fn golden(version: u32) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    folder.join(format!("v{version}.sprof"))
+}
+
 #[test]
-fn version_1_stays_readable() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1.sprof");
-    let script = script(2026, 60);
+fn all_versions_stay_readable() {
     if std::env::var_os("SPROF_BLESS").is_some() {
         let limits = Limits {
             flush_bytes: 2000,
             group_stacks: 300,
             ..Limits::default()
         };
-        std::fs::write(&path, script.write(limits)).unwrap();
+        let bytes = script_of(VERSION, 2026, 60).write(limits);
+        std::fs::write(golden(VERSION), bytes).unwrap();
         bless_fuzz_seeds();
     }
-    let bytes = std::fs::read(&path).unwrap();
-    let found = read(&open(&bytes).unwrap());
-    assert_eq!(found.lost, 0, "{}", found.detail);
-    assert_eq!(found.profile, script.profile(usize::MAX));
-    assert_eq!(found.ticks, script.ticks());
-    assert_eq!(second::read(&bytes).ticks, script.ticks());
+    for version in 1..=VERSION {
+        let script = script_of(version, 2026, 60);
+        let bytes = std::fs::read(golden(version)).unwrap();
+        let found = read(&open(&bytes).unwrap());
+        assert_eq!(found.lost, 0, "version {version}: {}", found.detail);
+        assert_eq!(found.profile, script.profile(usize::MAX));
+        assert_eq!(found.ticks, script.ticks());
+        assert_eq!(second::read(&bytes).ticks, script.ticks());
+    }
 }
 
 /// Small files of many small chunks, most of which compression does not make smaller: damage to
@@ -42,7 +50,8 @@ fn bless_fuzz_seeds() {
             group_stacks: 60,
             ..Limits::default()
         };
-        let bytes = script(seed, 16).write(limits);
-        std::fs::write(folder.join(format!("script-{seed}")), bytes).unwrap();
+        let bytes = script_of(VERSION, seed, 16).write(limits);
+        let name = format!("script-{seed}-v{VERSION}");
+        std::fs::write(folder.join(name), bytes).unwrap();
     }
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use sprof::format::{FormatError, Limits, Reader, Writer, append, create};
 use sprof::profile::{
-    Clocks, Event, Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Recording, RunState, Sample,
-    Session, StackEnd, StackId, SymbolFrame, SymbolReason, ThreadId, Tick, Timestamp,
+    Clocks, Event, Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Recording, Sample, Session,
+    StackId, SymbolFrame, SymbolReason, ThreadId, Tick, Timestamp,
 };
 
 use crate::content::{Script, all_ticks, open, read};
@@ -88,12 +88,9 @@ fn a_visitor_may_read_the_recording_itself() {
 
 fn sample(thread: u32, stack: Option<StackId>) -> Sample {
     Sample {
-        thread: ThreadId(thread),
-        state: RunState::Running,
         cpu: Some(Nanos(5)),
-        carried: false,
         stack,
-        end: StackEnd::Root,
+        ..Sample::of(ThreadId(thread))
     }
 }
 

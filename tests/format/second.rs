@@ -2,10 +2,11 @@
 //! on whatever that page does not allow. It also proves that the page says enough.
 
 use sprof::profile::{
-    Address, BuildId, Clocks, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject,
-    Mapping, Marker, Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId,
-    RunState, Sample, Session, StackEnd, SymbolFrame, SymbolReason, Thread, ThreadId, ThreadName,
-    Tick, Tid, Timestamp,
+    Address, BuildId, Clocks, Counter, CounterId, CounterKind, CounterSubject, CounterUnit,
+    CounterValue, CpuNumber, Event, ExitStatus, Frame, Image, Loss, LossKind, LossSubject, Mapping,
+    Marker, Module, ModuleId, ModuleKind, ModuleOffset, Nanos, Pid, Process, ProcessId, RunState,
+    Sample, Session, StackEnd, SymbolFrame, SymbolReason, SyscallNumber, Thread, ThreadId,
+    ThreadName, Tick, Tid, Timestamp,
 };
 
 use crate::content::{FullSample, FullTick};
@@ -60,7 +61,8 @@ pub(crate) fn read(file: &[u8]) -> Content {
     let head = chunk(&file[8..]).unwrap();
     assert_eq!((head.kind, file[9]), (1, 1));
     let mut bytes = Bytes(&head.payload);
-    assert_eq!(bytes.u64(), 1);
+    let version = bytes.u64();
+    assert!(version == 1 || version == 2);
     let mut content = Content {
         session: bytes.session(),
         events: Vec::new(),
@@ -68,7 +70,7 @@ pub(crate) fn read(file: &[u8]) -> Content {
         lost: 0,
     };
     let mut rest = &file[8 + head.len..];
-    let mut group = Group::default();
+    let mut group = Group::new(version);
     while let Some(chunk) = chunk(rest) {
         let mut bytes = Bytes(&chunk.payload);
         match chunk.kind {
@@ -303,6 +305,10 @@ impl Bytes<'_> {
                 2 => LossKind::NotTraceable,
                 3 => LossKind::NoMappings,
                 4 => LossKind::FileCut,
+                5 => LossKind::RecordsLost,
+                6 => LossKind::IntervalChanged,
+                7 => LossKind::Paused,
+                8 => LossKind::EngineChanged,
                 case => panic!("loss kind {case}"),
             },
             subject: match self.byte() {
@@ -313,6 +319,43 @@ impl Bytes<'_> {
             },
             count: self.u64(),
             detail: self.text(),
+        }
+    }
+
+    fn cpu(&mut self) -> CpuNumber {
+        CpuNumber(self.u64().try_into().unwrap())
+    }
+
+    fn value(&mut self) -> CounterValue {
+        CounterValue {
+            time: self.time(),
+            value: self.u64(),
+        }
+    }
+
+    fn counter(&mut self) -> Counter {
+        Counter {
+            id: CounterId(self.u32()),
+            name: self.text(),
+            subject: match self.byte() {
+                0 => CounterSubject::Session,
+                1 => CounterSubject::Process(self.process_id()),
+                2 => CounterSubject::Thread(self.thread_id()),
+                3 => CounterSubject::Cpu(self.cpu()),
+                case => panic!("counter subject {case}"),
+            },
+            kind: match self.byte() {
+                0 => CounterKind::Level,
+                1 => CounterKind::Amount,
+                case => panic!("counter kind {case}"),
+            },
+            unit: match self.byte() {
+                0 => CounterUnit::Count,
+                1 => CounterUnit::Nanos,
+                2 => CounterUnit::Bytes,
+                case => panic!("counter unit {case}"),
+            },
+            values: self.list(Self::value),
         }
     }
 
@@ -378,6 +421,11 @@ impl Bytes<'_> {
                 found: self.symbolized(),
             },
             13 => Event::Finished(self.clocks()),
+            14 => Event::Counter(self.counter()),
+            15 => Event::Counted {
+                counter: CounterId(self.u32()),
+                value: self.value(),
+            },
             _ => return None,
         })
     }
@@ -397,6 +445,7 @@ impl Bytes<'_> {
             10 => StackEnd::ForeignArchitecture,
             11 => StackEnd::NotTraceable,
             12 => StackEnd::RegistersUnknown,
+            13 => StackEnd::RecordsLost,
             case => panic!("end {case}"),
         }
     }
@@ -416,6 +465,7 @@ impl Bytes<'_> {
 /// What a group told so far (section 6).
 #[derive(Default)]
 struct Group {
+    version: u64,
     /// Caller and frame.
     stacks: Vec<(Option<usize>, Frame)>,
     frames: Vec<Frame>,
@@ -431,15 +481,23 @@ struct Group {
 }
 
 impl Group {
+    fn new(version: u64) -> Group {
+        Group {
+            version,
+            ..Group::default()
+        }
+    }
+
     fn ticks(&mut self, bytes: &mut Bytes<'_>, into: &mut Vec<FullTick>) {
         if bytes.bool() {
-            *self = Group::default();
+            *self = Group::new(self.version);
         } else {
             assert!(self.any, "the first chunk of ticks opens a group");
         }
         self.any = true;
         let (ticks, samples, time) = (bytes.u64(), bytes.u64(), bytes.u64());
-        let blobs: Vec<Vec<u8>> = (0..10).map(|_| bytes.blob()).collect();
+        let count = if self.version == 1 { 10 } else { 14 };
+        let blobs: Vec<Vec<u8>> = (0..count).map(|_| bytes.blob()).collect();
         let mut columns: Vec<Bytes<'_>> = blobs.iter().map(|blob| Bytes(blob)).collect();
         while !columns[0].0.is_empty() {
             self.stack(&mut columns);
@@ -499,7 +557,7 @@ impl Group {
         let time = instants.against(self.planned);
         let elapsed = time.wrapping_sub(self.time);
         self.time = time;
-        let tick = Tick {
+        let mut tick = Tick {
             index: self.index,
             time: Timestamp(time),
             planned: Timestamp(self.planned),
@@ -507,8 +565,15 @@ impl Group {
             skew: instants.nanos(),
             stops: instants.u32(),
             perturbed: instants.u32(),
-            samples: Vec::new(),
+            ..Tick::default()
         };
+        if self.version > 1 {
+            for process in columns[10].rising() {
+                let pause = tick.stop.0.wrapping_sub(columns[10].against(0));
+                let process = ProcessId(process.try_into().unwrap());
+                tick.pauses.push((process, Nanos(pause)));
+            }
+        }
         for place in columns[4].rising().into_iter().rev() {
             self.before.remove(place as usize);
         }
@@ -516,6 +581,9 @@ impl Group {
             let unseen = Sample {
                 thread: ThreadId(thread.try_into().unwrap()),
                 state: RunState::Running,
+                syscall: None,
+                since: None,
+                cpu_number: None,
                 cpu: None,
                 carried: false,
                 stack: None,
@@ -542,7 +610,7 @@ impl Group {
             let run = columns[5].u64() as usize;
             if !same {
                 for (sample, stack) in &mut self.before[place..place + run] {
-                    change(columns, sample, stack, elapsed);
+                    change(columns, sample, stack, (self.time, elapsed));
                 }
             }
             place += run;
@@ -564,8 +632,18 @@ impl Group {
     }
 }
 
-fn change(columns: &mut [Bytes<'_>], sample: &mut Sample, stack: &mut u64, elapsed: u64) {
-    let head = columns[6].byte();
+fn change(
+    columns: &mut [Bytes<'_>],
+    sample: &mut Sample,
+    stack: &mut u64,
+    (now, elapsed): (u64, u64),
+) {
+    let mut head = columns[6].byte();
+    if head & 0b111 == 6 {
+        assert_eq!(columns.len(), 14);
+        details(columns, head, sample, now);
+        head = columns[6].byte();
+    }
     sample.state = match head & 0b111 {
         0 => RunState::Running,
         1 => RunState::Runnable,
@@ -587,5 +665,24 @@ fn change(columns: &mut [Bytes<'_>], sample: &mut Sample, stack: &mut u64, elaps
     }
     if head & 0b1000_0000 != 0 {
         sample.end = columns[9].end();
+    }
+}
+
+/// What stands before a head.
+fn details(columns: &mut [Bytes<'_>], bits: u8, sample: &mut Sample, now: u64) {
+    let number = |column: &mut Bytes<'_>| column.u64().checked_sub(1);
+    if bits & 0b1000 != 0 {
+        let number = number(&mut columns[11]);
+        sample.syscall = number.map(|number| SyscallNumber(number.try_into().unwrap()));
+    }
+    match bits >> 4 & 0b11 {
+        0 => {}
+        1 => sample.since = None,
+        2 => sample.since = Some(Timestamp(now.wrapping_sub(columns[12].against(0)))),
+        form => panic!("form {form} of a time asleep"),
+    }
+    if bits & 0b100_0000 != 0 {
+        let number = number(&mut columns[13]);
+        sample.cpu_number = number.map(|number| CpuNumber(number.try_into().unwrap()));
     }
 }

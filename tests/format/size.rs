@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use sprof::format::{Limits, Writer};
 use sprof::profile::{
-    Clocks, Frame, ModuleId, ModuleOffset, Nanos, Recording, RunState, Sample, Session, StackEnd,
-    ThreadId, Tick, Timestamp,
+    Clocks, CpuNumber, Frame, ModuleId, ModuleOffset, Nanos, ProcessId, Recording, RunState,
+    Sample, Session, SyscallNumber, ThreadId, Tick, Timestamp,
 };
 
 use crate::content::open;
@@ -85,6 +85,7 @@ fn a_usual_recording_takes_five_bytes_a_sample() {
             skew: Nanos(10_000 + random.below(20_000)),
             stops: BUSY,
             perturbed: 0,
+            pauses: vec![(ProcessId(0), Nanos(90_000 + random.below(200_000)))],
             samples: Vec::new(),
         };
         for (thread, path) in (0..).zip(&mut paths) {
@@ -101,7 +102,6 @@ fn a_usual_recording_takes_five_bytes_a_sample() {
                 .iter()
                 .map(|(function, line)| frame(*function, *line));
             tick.samples.push(Sample {
-                thread: ThreadId(thread),
                 state: if is_busy {
                     RunState::Running
                 } else {
@@ -110,7 +110,7 @@ fn a_usual_recording_takes_five_bytes_a_sample() {
                 cpu: path.cpu,
                 carried: !path.is_new,
                 stack: writer.stacks().intern_all(frames),
-                end: StackEnd::Root,
+                ..Sample::of(ThreadId(thread))
             });
         }
         writer.tick(&tick).unwrap();
@@ -149,12 +149,14 @@ fn sleeping_threads_are_free() {
             let frames = (0..20).map(|depth| frame(depth, 0));
             let stack = writer.stacks().intern_all(frames);
             let sample = |thread| Sample {
-                thread: ThreadId(thread),
                 state: RunState::Sleeping,
                 cpu: Some(Nanos(0)),
+                syscall: Some(SyscallNumber(202)),
+                since: Some(Timestamp(500_000_000 + u64::from(thread))),
+                cpu_number: Some(CpuNumber(thread as u16 % 8)),
                 carried: true,
                 stack,
-                end: StackEnd::Root,
+                ..Sample::of(ThreadId(thread))
             };
             let tick = Tick {
                 index,

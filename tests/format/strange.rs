@@ -97,11 +97,11 @@ fn unknown_events_and_fields_are_stepped_over() {
 
 #[test]
 fn newer_versions_are_refused() {
-    for version in [2, 77] {
+    for version in [3, 77] {
         let mut bytes = b"\x89SPROF\r\n".to_vec();
         bytes.extend(plain(1, CRITICAL, &[version]));
         match open(&bytes).err() {
-            Some(FormatError::NewerVersion { found, known: 1 }) => {
+            Some(FormatError::NewerVersion { found, known: 2 }) => {
                 assert_eq!(found, u64::from(version));
             }
             other => panic!("{other:?}"),
@@ -228,7 +228,7 @@ fn impossible_events_end_the_recording() {
 }
 
 /// A payload of ticks: summary, then columns.
-fn ticks(summary: [u8; 4], columns: [&[u8]; 10]) -> Vec<u8> {
+fn ticks(summary: [u8; 4], columns: [&[u8]; 14]) -> Vec<u8> {
     let mut payload = summary.to_vec();
     for column in columns {
         payload.push(column.len() as u8);
@@ -239,7 +239,7 @@ fn ticks(summary: [u8; 4], columns: [&[u8]; 10]) -> Vec<u8> {
 
 /// One tick of thread 0 at time 0, with a stack of one signal handler frame.
 const GOOD_SUMMARY: [u8; 4] = [1, 1, 1, 0];
-const GOOD_COLUMNS: [&[u8]; 10] = [
+const GOOD_COLUMNS: [&[u8]; 14] = [
     &[0],
     &[0],
     &[2],
@@ -249,6 +249,10 @@ const GOOD_COLUMNS: [&[u8]; 10] = [
     &[0x40],
     &[],
     &[2],
+    &[],
+    &[0],
+    &[],
+    &[],
     &[],
 ];
 
@@ -266,7 +270,7 @@ fn impossible_ticks_are_an_error_when_they_are_read() {
     ] {
         bad.push(ticks(summary, GOOD_COLUMNS));
     }
-    let columns: [(usize, &[u8]); 19] = [
+    let columns: [(usize, &[u8]); 26] = [
         (0, &[1]),                   // a caller before the first stack
         (0, &[0, 0]),                // a second stack without a leaf
         (0, &[]),                    // no stack
@@ -285,7 +289,14 @@ fn impossible_ticks_are_an_error_when_they_are_read() {
         (6, &[0x47]),                // an unknown state
         (6, &[0xc0]),                // no end for it
         (8, &[4]),                   // a stack that is not there
+        (6, &[0x36, 0x40]),          // an unknown form of a time asleep
+        (6, &[0x0e, 0x40]),          // no system call for it
+        (6, &[0x06]),                // no head behind the details
         (9, &[12]),                  // not used
+        (10, &[1, 0]),               // no pause for a process
+        (10, &[]),                   // none at all
+        (11, &[1]),                  // not used
+        (13, &[1]),                  // not used
     ];
     for (column, bytes) in columns {
         let mut columns = GOOD_COLUMNS;
@@ -308,7 +319,7 @@ fn impossible_ticks_are_an_error_when_they_are_read() {
 
 #[test]
 fn ticks_without_the_beginning_of_their_group_end_the_recording() {
-    let added = ticks([0, 0, 0, 0], [&[]; 10]);
+    let added = ticks([0, 0, 0, 0], [&[]; 14]);
     assert_eq!(
         read(&open(&hostile(&added)).unwrap()).lost,
         added.len() as u64

@@ -35,6 +35,8 @@ fn the_summary_says_what_was_kept_and_what_it_cost() {
         stop_total: Nanos(9_000_000),
         stop_max: Nanos(1_200_000),
         duration: Nanos(1_000_000_000),
+        own_cpu: Nanos(23_400_000),
+        own_memory: 9_250_000,
         not_traceable: vec!["gdb (pid 7) traces 8".to_owned()],
         ..Summary::default()
     };
@@ -42,6 +44,7 @@ fn the_summary_says_what_was_kept_and_what_it_cost() {
         summary_text(&summary),
         "sprof: kept 90 of 100 ticks in 1.00 s: 270 samples, 3 threads, 2 processes\n\
          sprof: pauses: 100 us in the mean, 1.20 ms at most\n\
+         sprof: itself: 23.4 ms of CPU (2.3 % of one), 9.2 MB of memory\n\
          sprof: 4 stops met a system call that a stop can interrupt\n\
          sprof: not recorded: gdb (pid 7) traces 8\n\
          sprof: recorded to a.sprof; see `sprof report a.sprof`"

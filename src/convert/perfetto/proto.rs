@@ -119,6 +119,8 @@ pub(super) struct TrackEvent {
     pub(super) name_iid: Option<u64>,
     #[prost(uint64, tag = "11")]
     pub(super) track_uuid: u64,
+    #[prost(string, optional, tag = "23")]
+    pub(super) name: Option<String>,
     #[prost(int64, optional, tag = "30")]
     pub(super) counter_value: Option<i64>,
 }

@@ -134,6 +134,7 @@ impl BarrierEngine {
             task.stack = Stack::Copied(Some(blocked.registers), bytes.into_boxed_slice());
             task.place = Place::Asleep;
             task.asleep_as = process::sleeping_state(task.pid, tid);
+            task.syscall = blocked.syscall;
             if !std::mem::replace(&mut task.is_fresh, true) {
                 self.tasks.fresh.push(tid);
             }

@@ -18,8 +18,12 @@ pub(super) struct Task {
     pub(super) place: Place,
     /// Since when.
     pub(super) since: Timestamp,
+    /// The CPU it was on last, where that is known.
+    pub(super) cpu: Option<u32>,
     /// How it sleeps, as far as is known, where it does.
     pub(super) asleep_as: RunState,
+    /// The system call it sleeps in, where that is known.
+    pub(super) syscall: Option<u64>,
     /// The stack it left its CPU with.
     pub(super) stack: Stack,
     /// It is to have a snapshot at the next tick: it may have run since the last one.
@@ -27,6 +31,13 @@ pub(super) struct Task {
     /// CPU time since it has been watched.
     pub(super) cpu_time: Nanos,
     name: String,
+}
+
+impl Task {
+    /// Whether it has left its CPU, at a time that is known.
+    pub(super) fn is_off(&self) -> bool {
+        self.cpu.is_some() && matches!(self.place, Place::Ready | Place::Asleep)
+    }
 }
 
 /// Where a thread is.
@@ -121,7 +132,9 @@ impl Tasks {
             pid,
             place,
             since,
+            cpu: None,
             asleep_as: RunState::Sleeping,
+            syscall: None,
             stack: Stack::None,
             is_fresh: true,
             cpu_time: Nanos(0),
@@ -190,6 +203,7 @@ impl Tasks {
             return;
         }
         task.place = Place::On(cpu);
+        task.cpu = Some(cpu);
         task.since = time;
         task.stack = Stack::None;
         if !std::mem::replace(&mut task.is_fresh, true) {
@@ -222,6 +236,7 @@ impl Tasks {
         };
         task.since = time;
         task.asleep_as = RunState::Sleeping;
+        task.syscall = None;
         if !std::mem::replace(&mut task.is_fresh, true) {
             self.fresh.push(tid);
         }
@@ -323,6 +338,7 @@ impl Tasks {
         self.set_on(cpu, first);
         if let Some(task) = self.by_tid.get_mut(&first) {
             task.place = Place::On(cpu);
+            task.cpu = Some(cpu);
             task.since = time;
             task.stack = Stack::None;
             task.name.clear();

@@ -1,6 +1,6 @@
 //! What a stopped thread's registers say of the system call it was in.
 
-use crate::profile::RunState;
+use crate::profile::{Address, RunState};
 use crate::sys::RawRegisters;
 
 /// The kernel's answers of a call that was blocked and would be taken up again
@@ -46,6 +46,38 @@ pub(super) fn is_cut_short(raw: &RawRegisters) -> bool {
 /// Whether the thread was blocked in a system call when it was stopped.
 pub(super) fn is_blocked(raw: &RawRegisters) -> bool {
     raw.syscall >= 0 && (RESTARTS.contains(&raw.result) || is_cut_short(raw))
+}
+
+/// `restart_syscall`: the kernel takes up a call with a timeout again by it after a stop, and does
+/// not tell which one it was.
+const RESTART_SYSCALL: i64 = 219;
+
+/// A call that a thread was blocked in, and from where it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) number: u64,
+    ip: Address,
+    sp: Address,
+}
+
+impl Call {
+    /// The call that a stopped 64-bit thread is blocked in; `before` is the last it was seen in.
+    pub(super) fn of(raw: &RawRegisters, before: Option<Call>) -> Option<Call> {
+        if !raw.is_64_bit || !is_blocked(raw) {
+            return None;
+        }
+        let now = Call {
+            number: u64::try_from(raw.syscall).ok()?,
+            ip: raw.registers.ip,
+            sp: raw.registers.sp(),
+        };
+        // The kernel has the same instruction make the other call.
+        let is_same = |before: &Call| (before.ip, before.sp) == (now.ip, now.sp);
+        match raw.syscall {
+            RESTART_SYSCALL => before.filter(is_same).or(Some(now)),
+            _ => Some(now),
+        }
+    }
 }
 
 /// What a thread that stands now was doing: its registers tell, as of the very instant.

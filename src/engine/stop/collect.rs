@@ -16,6 +16,8 @@ pub(super) struct Held {
     pub(super) stop: Stop,
     pub(super) raw: Option<RawRegisters>,
     pub(super) cpu_total: Option<Nanos>,
+    /// When it was let go; `None`: it has not been, by its tick.
+    pub(super) let_go: Option<Timestamp>,
     /// Where its stack bytes are to be found: its entry in the ranges that are read.
     pub(super) range: Option<usize>,
 }
@@ -101,6 +103,7 @@ impl StopEngine {
                         stop,
                         raw: None,
                         cpu_total: None,
+                        let_go: None,
                         range: None,
                     };
                     self.held.push(held);

@@ -9,6 +9,7 @@
 mod attach;
 mod calls;
 mod collect;
+mod pauses;
 mod serve;
 mod sleepers;
 mod tick;

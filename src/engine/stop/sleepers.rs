@@ -38,6 +38,7 @@ pub(super) enum Plan {
 pub(super) struct Reading {
     registers: Registers,
     state: RunState,
+    syscall: Option<u64>,
     /// Its bytes in the buffer, from [`Registers::stack_start`] on.
     stack: Range<usize>,
     end: Timestamp,
@@ -142,6 +143,7 @@ impl StopEngine {
         self.readings.push(Reading {
             registers: known.unwrap_or(registers),
             state,
+            syscall,
             stack: place.start..place.start + got,
             end: process::now(),
         });
@@ -188,6 +190,9 @@ impl Tracee {
             pid: self.pid,
             tid: self.tid,
             state: reading.state,
+            syscall: reading.syscall,
+            cpu: None,
+            asleep_since: None,
             cpu_total: self.schedstat.as_ref().and_then(cpu_time),
             is_carried: false,
             registers: if is_void {

@@ -1,4 +1,4 @@
-use super::calls::{is_blocked, is_cut_short, state_of, waits_forever};
+use super::calls::{Call, is_blocked, is_cut_short, state_of, waits_forever};
 use crate::memory::Registers;
 use crate::profile::RunState;
 use crate::sys::RawRegisters;
@@ -73,4 +73,29 @@ fn a_thread_is_asleep_when_its_call_is_to_be_taken_up_again() {
         assert_eq!(state_of(&stopped_in(-1, result, &[])), RunState::Running);
     }
     assert_eq!(state_of(&stopped_in(1, 4096, &[])), RunState::Running);
+}
+
+#[test]
+fn a_call_that_was_taken_up_again_keeps_its_name() {
+    const RESTART_BLOCK: i64 = -516;
+    const SP: usize = Registers::SP;
+    let name = |raw: &RawRegisters, before| Call::of(raw, before).map(|call: Call| call.number);
+    let sleep = stopped_in(230, RESTART_BLOCK, &[(SP, 500)]);
+    let slept = Call::of(&sleep, None);
+    assert_eq!(name(&sleep, None), Some(230));
+    let again = stopped_in(219, RESTART_BLOCK, &[(SP, 500)]);
+    assert_eq!(name(&again, slept), Some(230));
+    assert_eq!(name(&again, Call::of(&again, slept)), Some(230));
+    // Nobody has seen the call that this one goes on with: another stack, or none before.
+    let elsewhere = stopped_in(219, RESTART_BLOCK, &[(SP, 400)]);
+    assert_eq!(name(&elsewhere, slept), Some(219));
+    assert_eq!(name(&again, None), Some(219));
+    // Not blocked, or numbers of another architecture.
+    assert_eq!(name(&stopped_in(-1, 0, &[]), slept), None);
+    assert_eq!(name(&stopped_in(230, 0, &[]), slept), None);
+    let foreign = RawRegisters {
+        is_64_bit: false,
+        ..sleep
+    };
+    assert_eq!(name(&foreign, None), None);
 }

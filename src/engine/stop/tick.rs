@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use super::StopEngine;
-use super::calls::{is_blocked, state_of};
+use super::calls::{Call, is_blocked, state_of};
 use super::collect::Held;
 use super::sleepers::{Known, Plan};
 use super::tracee::Phase;
@@ -44,6 +44,7 @@ impl StopEngine {
         self.hold.set(false);
         buffer.stop = process::now().since(begin);
         self.spend(buffer.stop);
+        self.note_pauses(begin, buffer);
 
         self.snapshot_held(buffer);
         self.snapshot_sleepers(buffer);
@@ -89,6 +90,7 @@ impl StopEngine {
     pub(super) fn interrupt(&mut self, index: usize, buffer: &mut TickBuffer) {
         let tracee = &mut self.tracees[index];
         tracee.activity.is_sampled = false;
+        tracee.interrupted = process::now();
         if sys::interrupt(tracee.tid).is_ok() {
             buffer.stops += 1;
             buffer.idle_stops += u32::from(tracee.plan == Plan::InterruptIdle);
@@ -156,14 +158,17 @@ impl StopEngine {
             match stop {
                 Stop::Interrupted => self.go_on_in_call(index, None, raw),
                 Stop::Signal(signal) => self.go_on_in_call(index, Some(signal), raw),
-                _ => {}
+                _ => continue,
             }
+            self.held[at].let_go = Some(process::now());
         }
     }
 
     fn snapshot_held(&mut self, buffer: &mut TickBuffer) {
         for held in &self.held {
             let tracee = &mut self.tracees[held.index];
+            let call = held.raw.and_then(|raw| Call::of(&raw, tracee.call));
+            tracee.call = call.or(tracee.call);
             let (registers, state) = match held.raw {
                 Some(raw) if !raw.is_64_bit => (Err(StackEnd::ForeignArchitecture), state_of(&raw)),
                 Some(raw) => (Ok(raw.registers), state_of(&raw)),
@@ -184,6 +189,9 @@ impl StopEngine {
                 pid: tracee.pid,
                 tid: tracee.tid,
                 state,
+                syscall: call.map(|call| call.number),
+                cpu: None,
+                asleep_since: None,
                 cpu_total,
                 is_carried: false,
                 registers,
@@ -203,6 +211,9 @@ impl StopEngine {
                 pid: tracee.pid,
                 tid: tracee.tid,
                 state: RunState::Unknown,
+                syscall: None,
+                cpu: None,
+                asleep_since: None,
                 cpu_total: tracee.schedstat.as_ref().and_then(cpu_time),
                 is_carried: false,
                 registers: Err(StackEnd::NotStopped),

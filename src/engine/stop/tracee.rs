@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use super::StopEngine;
+use super::calls::Call;
 use super::sleepers::{Known, Plan};
 use super::watch::Activity;
 use crate::engine::TreeEvent;
@@ -21,6 +22,10 @@ pub(super) struct Tracee {
     pub(super) is_end_reported: bool,
     /// It was stopped with its process; the signal that ended that may still be to come.
     pub(super) awaits_continue: bool,
+    /// When it was interrupted last.
+    pub(super) interrupted: Timestamp,
+    /// The call it was last seen to be blocked in.
+    pub(super) call: Option<Call>,
     /// Open from the first tick on.
     pub(super) schedstat: Option<File>,
     /// The end of the mapping its stack lies in, where known: all live bytes lie before it.
@@ -97,6 +102,8 @@ impl StopEngine {
             phase,
             is_end_reported: false,
             awaits_continue: false,
+            interrupted: Timestamp(0),
+            call: None,
             schedstat: None,
             stack_end: None,
             syscall: None,
