@@ -94,6 +94,10 @@ pub struct Sample {
     pub tid: u32,
     /// What the thread was doing.
     pub state: String,
+    /// The system call that it was blocked in; `None`: in none, or not known.
+    pub syscall: Option<String>,
+    /// CPU time since its sample before; `None`: not known.
+    pub cpu_ns: Option<u64>,
     /// Why the stack is not whole; `None`: it is.
     pub cut: Option<String>,
     /// Names of the frames, the leaf first; an empty one where there is no name.
@@ -107,6 +111,8 @@ struct SampleLine {
     pid: u32,
     tid: u32,
     state: String,
+    syscall: Option<String>,
+    cpu_ns: Option<u64>,
     #[serde(default)]
     cut: Option<String>,
     frames: Vec<FrameLine>,
@@ -201,6 +207,8 @@ impl Recording {
                     pid: line.pid,
                     tid: line.tid,
                     state: line.state,
+                    syscall: line.syscall,
+                    cpu_ns: line.cpu_ns,
                     cut: line.cut,
                     frames: frames.collect(),
                 });

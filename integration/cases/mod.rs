@@ -8,6 +8,7 @@ mod signals;
 mod sinks;
 mod spans;
 mod stacks;
+mod states;
 mod threads;
 mod tree;
 mod viewers;
