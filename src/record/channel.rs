@@ -1,7 +1,7 @@
 //! The way from the tracer to the unwinder.
 //!
 //! Waking a thread takes the one who wakes it several microseconds, and the target a CPU for a
-//! moment; at each tick that is much. So the unwinder looks by itself, some hundred times a second,
+//! moment; at each tick that is much. So the unwinder looks by itself, some tens of times a second,
 //! and is woken only where it must not wait.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -26,7 +26,7 @@ pub(super) struct FromTracer {
 }
 
 /// The unwinder looks for messages this often.
-const PAUSE: Duration = Duration::from_millis(4);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A new way, both ends.
 pub(super) fn to_unwinder() -> (ToUnwinder, FromTracer) {
