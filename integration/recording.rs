@@ -98,6 +98,8 @@ pub struct Sample {
     pub syscall: Option<String>,
     /// CPU time since its sample before; `None`: not known.
     pub cpu_ns: Option<u64>,
+    /// It is said not to have run since its last sample.
+    pub carried: bool,
     /// Why the stack is not whole; `None`: it is.
     pub cut: Option<String>,
     /// Names of the frames, the leaf first; an empty one where there is no name.
@@ -113,6 +115,7 @@ struct SampleLine {
     state: String,
     syscall: Option<String>,
     cpu_ns: Option<u64>,
+    carried: bool,
     #[serde(default)]
     cut: Option<String>,
     frames: Vec<FrameLine>,
@@ -209,6 +212,7 @@ impl Recording {
                     state: line.state,
                     syscall: line.syscall,
                     cpu_ns: line.cpu_ns,
+                    carried: line.carried,
                     cut: line.cut,
                     frames: frames.collect(),
                 });

@@ -1,5 +1,6 @@
 //! Programs run under sprof, and what a true recording of each must say.
 
+mod carried;
 mod interrupt;
 mod kill;
 mod names;

@@ -37,7 +37,8 @@ pub trait Engine {
     fn serve(&mut self, until: Timestamp, wake: &Wake, report: &mut dyn FnMut(TreeEvent))
     -> Served;
 
-    /// Stops the whole target, fills `buffer` with a snapshot of every thread, lets it run on.
+    /// Takes one instant of the whole target: fills `buffer` with a snapshot of every thread, or of
+    /// every one that may have run since its last ([`TickBuffer::carries`]), and lets it run on.
     /// Births and deaths met on the way are reported before it returns.
     fn tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent));
 

@@ -74,16 +74,16 @@ impl Cursor<'_> {
             }
         }
         caller.set(Registers::SP, cfa);
-        self.advance(caller, Via::Call)
+        self.advance(&caller, Via::Call)
     }
 
     /// Goes on to a caller whose frame was computed without checks.
-    pub(super) fn go(&mut self, caller: Caller, via: Via) -> Result<(), Stop> {
+    pub(super) fn go(&mut self, caller: &Caller, via: Via) -> Result<(), Stop> {
         self.check_cfa(caller.registers.sp().0)?;
         self.advance(caller, via)
     }
 
-    fn advance(&mut self, caller: Caller, via: Via) -> Result<(), Stop> {
+    fn advance(&mut self, caller: &Caller, via: Via) -> Result<(), Stop> {
         if caller.ip == 0 {
             return Err(StackEnd::Root.into());
         }

@@ -199,7 +199,7 @@ impl Unwinder {
         };
         let caller = cfi.row(offset, context, evaluate);
         cursor.go(
-            caller.unwrap_or(Err(StackEnd::NoUnwindInfo.into()))?,
+            &caller.unwrap_or(Err(StackEnd::NoUnwindInfo.into()))?,
             Via::Call,
         )
     }
@@ -241,6 +241,6 @@ impl Unwinder {
         };
         caller.set(Registers::SP, own.wrapping_add(16));
         caller.set(Registers::BP, bp);
-        cursor.go(caller, Via::FramePointer)
+        cursor.go(&caller, Via::FramePointer)
     }
 }

@@ -71,13 +71,15 @@ impl StopEngine {
                 std::thread::sleep(Duration::from_nanos(nap));
             }
             self.collect_round();
+            self.quell();
             let now = process::now();
             if self.waiting.len() < before {
                 last_stop = now;
             }
             let waited = now.since(begin);
             let is_vain = now.since(last_stop) > patience || waited > LIMIT;
-            if self.waiting.is_empty() || is_vain {
+            let mut waiting = self.waiting.iter();
+            if waiting.all(|&index| self.tracees[index].is_quelled) || is_vain {
                 return;
             }
             if !many && waited > SPIN {

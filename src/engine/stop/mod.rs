@@ -55,6 +55,8 @@ pub struct StopEngine {
     waiting: Vec<usize>,
     held: Vec<Held>,
     readings: Vec<Reading>,
+    /// Threads that woke in this tick and were stopped so that others could be.
+    quelled: u32,
     ranges: Vec<sys::RemoteRange>,
 }
 
@@ -82,6 +84,7 @@ impl StopEngine {
             waiting: Vec::new(),
             held: Vec::new(),
             readings: Vec::new(),
+            quelled: 0,
             ranges: Vec::new(),
         })
     }

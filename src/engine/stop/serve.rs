@@ -4,7 +4,7 @@ use nix::libc;
 
 use super::StopEngine;
 use super::calls::{is_cut_short, waits_forever};
-use super::sleepers::Plan;
+use super::sleepers::{Need, Plan};
 use super::tracee::{Phase, Tracee};
 use super::watch::Activity;
 use crate::engine::TreeEvent;
@@ -206,8 +206,7 @@ impl StopEngine {
         tracee.schedstat = None;
         tracee.syscall = None;
         tracee.activity = Activity::unproven(time);
-        tracee.needs_registers = false;
-        tracee.is_wanted = false;
+        tracee.need = Need::Nothing;
         tracee.known = None;
         tracee.name.clear();
         report(TreeEvent::Exec {

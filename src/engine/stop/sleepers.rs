@@ -33,6 +33,16 @@ pub(super) enum Plan {
     Read(usize),
 }
 
+/// What unwinding a thread takes besides what is shown of it while it is blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Nothing,
+    /// All its registers; it is to be looked at for them although it has not run.
+    Look,
+    /// All its registers.
+    Registers,
+}
+
 /// The stack of a blocked thread.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
@@ -62,7 +72,7 @@ impl Known {
     }
 
     /// The registers, where the thread is in the same place with the same stack.
-    fn still(&self, blocked: &Registers, stack: &[u8]) -> Option<Registers> {
+    pub(super) fn still(&self, blocked: &Registers, stack: &[u8]) -> Option<Registers> {
         let place = |registers: &Registers| (registers.sp(), registers.ip);
         let is_same = place(&self.registers) == place(blocked) && self.stack == hash(stack);
         is_same.then_some(self.registers)
@@ -83,6 +93,7 @@ impl StopEngine {
         self.look_at_switches();
         for tracee in &mut self.tracees {
             tracee.activity.first_in = None;
+            tracee.is_quelled = false;
             tracee.plan = Plan::Interrupt;
         }
         if self.elides() {
@@ -96,7 +107,10 @@ impl StopEngine {
     fn plan_thread(&mut self, index: usize, buffer: &mut TickBuffer) {
         let tracee = &mut self.tracees[index];
         let activity = tracee.activity;
-        let is_wanted = std::mem::take(&mut tracee.is_wanted);
+        let is_wanted = tracee.need == Need::Look;
+        if is_wanted {
+            tracee.need = Need::Registers;
+        }
         let plan = match tracee.phase {
             Phase::Free if !activity.is_watched => Plan::Interrupt,
             Phase::Free if activity.may_run => Plan::InterruptRunning,
@@ -132,7 +146,7 @@ impl StopEngine {
         let state = process::sleeping_state(tracee.pid, tracee.tid);
         let known = tracee.known.as_ref();
         let known = known.and_then(|known| known.still(&registers, &stack[..got]));
-        if known.is_none() && tracee.needs_registers && takes_no_harm(syscall) {
+        if known.is_none() && tracee.need != Need::Nothing && takes_no_harm(syscall) {
             return if tracee.activity.is_sampled {
                 Plan::InterruptIdle
             } else {
@@ -161,8 +175,31 @@ impl StopEngine {
             }
             tracee.activity.first_in = None;
             self.plan_thread(index, buffer);
+            // What is read now is of after the instant: it may not stand for the ticks to come.
+            self.tracees[index].activity.is_sampled = false;
             if !matches!(self.tracees[index].plan, Plan::Carry | Plan::Read(_)) {
                 self.interrupt(index, buffer);
+            }
+        }
+    }
+
+    /// Stops those that were left alone and have woken since: while they run, those that were told
+    /// to stop get no CPU to do it on. What they were doing at the instant is known already.
+    pub(super) fn quell(&mut self) {
+        if !self.elides() {
+            return;
+        }
+        self.look_at_switches();
+        for index in 0..self.tracees.len() {
+            let tracee = &mut self.tracees[index];
+            let has_woken = matches!(tracee.plan, Plan::Carry | Plan::Read(_))
+                && tracee.phase == Phase::Free
+                && tracee.activity.first_in.is_some()
+                && tracee.activity.may_run;
+            if has_woken && !tracee.is_quelled && sys::interrupt(tracee.tid).is_ok() {
+                tracee.is_quelled = true;
+                self.quelled += 1;
+                self.waiting.push(index);
             }
         }
     }

@@ -1,6 +1,9 @@
-use super::calls::{Call, is_blocked, is_cut_short, state_of, waits_forever};
+use super::calls::{Call, is_blocked, is_cut_short, state_of, takes_no_harm, waits_forever};
+use super::sleepers::Known;
+use super::watch::Activity;
+use crate::engine::records::{Kind, Record};
 use crate::memory::Registers;
-use crate::profile::RunState;
+use crate::profile::{Address, Pid, RunState, Tid, Timestamp};
 use crate::sys::RawRegisters;
 
 const EINTR: i64 = -4;
@@ -54,7 +57,7 @@ fn only_calls_without_an_end_of_their_own_are_taken_up() {
     let others = [
         stopped_in(-1, EINTR, &[(R10, u64::MAX)]),
         stopped_in(232, 1, &[(R10, u64::MAX)]),
-        stopped_in(0, EINTR, &[]),
+        stopped_in(39, EINTR, &[]),
     ];
     assert!(
         !others
@@ -98,4 +101,93 @@ fn a_call_that_was_taken_up_again_keeps_its_name() {
         ..sleep
     };
     assert_eq!(name(&foreign, None), None);
+}
+
+fn record(time: u64, kind: Kind) -> Record {
+    Record {
+        pid: Pid(1),
+        tid: Tid(2),
+        time: Timestamp(time),
+        cpu: 0,
+        kind,
+        size: 32,
+    }
+}
+
+#[test]
+fn a_thread_is_watched_once_a_record_proves_it() {
+    let mut activity = Activity::unproven(Timestamp(10));
+    activity.take(&record(9, Kind::SwitchOut { is_ready: false }));
+    assert!(!activity.is_watched);
+    activity.take(&record(10, Kind::SwitchIn));
+    assert!(activity.is_watched && activity.may_run);
+    // Made to leave its CPU it goes on as soon as it may; blocked it does not.
+    activity.take(&record(11, Kind::SwitchOut { is_ready: true }));
+    assert!(activity.may_run);
+    activity.take(&record(12, Kind::SwitchOut { is_ready: false }));
+    assert!(!activity.may_run);
+    let before = activity;
+    activity.take(&record(13, Kind::Exit));
+    assert_eq!(activity, before);
+}
+
+#[test]
+fn a_sample_holds_until_the_thread_runs() {
+    let mut activity = Activity {
+        is_watched: true,
+        is_sampled: true,
+        ..Activity::default()
+    };
+    assert!(!activity.has_run_by(Timestamp(u64::MAX)));
+    activity.take(&record(20, Kind::SwitchIn));
+    activity.take(&record(21, Kind::SwitchOut { is_ready: false }));
+    activity.take(&record(30, Kind::SwitchIn));
+    assert!(!activity.is_sampled);
+    // The first time counts, not the last.
+    assert!(!activity.has_run_by(Timestamp(19)) && activity.has_run_by(Timestamp(20)));
+}
+
+#[test]
+fn where_records_were_lost_a_thread_may_have_run_at_any_time() {
+    let mut activity = Activity {
+        is_watched: true,
+        is_sampled: true,
+        may_run: true,
+        ..Activity::default()
+    };
+    activity.lose_sight();
+    assert!(!activity.is_sampled && !activity.may_run && activity.has_run_by(Timestamp(0)));
+}
+
+#[test]
+fn registers_hold_while_place_and_stack_are_the_same() {
+    let mut registers = Registers {
+        ip: Address(5),
+        ..Registers::default()
+    };
+    registers.general[Registers::SP] = 0x8000;
+    registers.general[Registers::BP] = 77;
+    let mut stack = [1; 256];
+    let known = Known::new(registers, &stack);
+    let mut shown = Registers {
+        unknown: u16::MAX,
+        ..registers
+    };
+    assert_eq!(known.still(&shown, &stack), Some(registers));
+    // The red zone does not count, everything above it does.
+    stack[127] = 2;
+    assert_eq!(known.still(&shown, &stack), Some(registers));
+    stack[128] = 2;
+    assert_eq!(known.still(&shown, &stack), None);
+    stack[128] = 1;
+    shown.ip = Address(6);
+    assert_eq!(known.still(&shown, &stack), None);
+}
+
+#[test]
+fn calls_that_can_fail_by_a_stop_are_not_stopped_for_registers() {
+    let harmed = [232, 281, 441, 45, 44, 65, 220, 128, 208, 333, 426, 0, 1];
+    assert!(!harmed.map(Some).into_iter().any(takes_no_harm));
+    assert!(!takes_no_harm(None));
+    assert!([202, 230, 7, 35].map(Some).into_iter().all(takes_no_harm));
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use super::StopEngine;
 use super::calls::{Call, is_blocked, state_of};
 use super::collect::Held;
-use super::sleepers::{Known, Plan};
+use super::sleepers::{Known, Need, Plan};
 use super::tracee::Phase;
 use crate::engine::{Snapshot, TickBuffer, TreeEvent};
 use crate::process::{self, cpu_time};
@@ -22,7 +22,9 @@ impl StopEngine {
         for tid in buffer.registers_wanted.drain(..) {
             if let Some(&index) = self.by_tid.get(&tid) {
                 let tracee = &mut self.tracees[index];
-                tracee.is_wanted = !std::mem::replace(&mut tracee.needs_registers, true);
+                if tracee.need == Need::Nothing {
+                    tracee.need = Need::Look;
+                }
             }
         }
         buffer.restart(self.tracees.len());
@@ -116,7 +118,7 @@ impl StopEngine {
             if !is_blocked(&raw) {
                 held.cpu_total = tracee.schedstat.as_ref().and_then(cpu_time);
             }
-            if raw.is_64_bit {
+            if raw.is_64_bit && !tracee.is_quelled {
                 let address = raw.registers.stack_start();
                 let bytes = buffer.reserve_bytes(tracee.stack_bytes(address, tracees.len()));
                 held.range = Some(self.ranges.len());
@@ -167,6 +169,9 @@ impl StopEngine {
     fn snapshot_held(&mut self, buffer: &mut TickBuffer) {
         for held in &self.held {
             let tracee = &mut self.tracees[held.index];
+            if tracee.is_quelled {
+                continue;
+            }
             let call = held.raw.and_then(|raw| Call::of(&raw, tracee.call));
             tracee.call = call.or(tracee.call);
             let (registers, state) = match held.raw {
@@ -179,7 +184,7 @@ impl StopEngine {
                 .or_else(|| tracee.schedstat.as_ref().and_then(cpu_time));
             let range = held.range.map(|range| self.ranges[range]);
             let stack = range.map_or(0..0, |range| range.at..range.at + range.len);
-            if let (true, Some(raw)) = (tracee.needs_registers, held.raw)
+            if let (true, Some(raw)) = (tracee.need != Need::Nothing, held.raw)
                 && is_blocked(&raw)
             {
                 let known = Known::new(raw.registers, &buffer.bytes_mut()[stack.clone()]);
@@ -204,8 +209,12 @@ impl StopEngine {
     /// Those that were not stopped: because they stand still anyway, or because they would not.
     fn snapshot_others(&mut self, buffer: &mut TickBuffer) {
         for &index in &self.waiting {
-            self.tracees[index].phase = Phase::Late;
+            // Nobody waits for the stop of one whose stack is known.
+            if !self.tracees[index].is_quelled {
+                self.tracees[index].phase = Phase::Late;
+            }
         }
+        buffer.stops += std::mem::take(&mut self.quelled);
         for tracee in &self.tracees {
             let mut snapshot = Snapshot {
                 pid: tracee.pid,

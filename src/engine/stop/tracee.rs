@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::StopEngine;
 use super::calls::Call;
-use super::sleepers::{Known, Plan};
+use super::sleepers::{Known, Need, Plan};
 use super::watch::Activity;
 use crate::engine::TreeEvent;
 use crate::memory::Registers;
@@ -35,10 +35,9 @@ pub(super) struct Tracee {
     pub(super) activity: Activity,
     /// What becomes of it in this tick.
     pub(super) plan: Plan,
-    /// Its stack could not be unwound without all its registers.
-    pub(super) needs_registers: bool,
-    /// It is to be looked at although it has not run: they are wanted.
-    pub(super) is_wanted: bool,
+    /// It woke in this tick, and was stopped so that others could be.
+    pub(super) is_quelled: bool,
+    pub(super) need: Need,
     /// What they were when it was last stopped for them.
     pub(super) known: Option<Box<Known>>,
     /// The last name reported.
@@ -109,8 +108,8 @@ impl StopEngine {
             syscall: None,
             activity: Activity::unproven(process::now()),
             plan: Plan::Interrupt,
-            needs_registers: false,
-            is_wanted: false,
+            is_quelled: false,
+            need: Need::Nothing,
             known: None,
             name: String::new(),
             kept: None,

@@ -48,7 +48,7 @@ impl Activity {
     }
 
     /// Records were lost, perhaps some of the thread: it may have run at any time.
-    fn lose_sight(&mut self) {
+    pub(super) fn lose_sight(&mut self) {
         self.may_run = false;
         self.is_sampled = false;
         self.first_in = Some(Timestamp(0));
