@@ -43,6 +43,9 @@ pub struct TickBuffer {
     pub registers_wanted: Vec<Tid>,
     /// Stops of threads that had not run.
     pub idle_stops: u32,
+    /// For the engine: where these threads have live frames on a stack that they do not stand on,
+    /// as when a signal is handled on a stack of its own. Goes the same way.
+    pub outer_stacks: Vec<(Tid, Range<Address>)>,
     bytes: Vec<u8>,
     used: usize,
 }
@@ -83,6 +86,9 @@ pub struct Snapshot {
     pub stack_start: Address,
     /// Where its stack bytes lie in the buffer.
     pub stack: Range<usize>,
+    /// A part of another stack of its, of which the engine had been told: its first address, and
+    /// where its bytes lie.
+    pub outer: Option<(Address, Range<usize>)>,
 }
 
 /// Bytes of stacks a tick holds at most; what does not fit is cut, with its reason.
@@ -103,6 +109,7 @@ impl TickBuffer {
         self.amendments.clear();
         self.snapshots.reserve(threads);
         self.stack_ends.clear();
+        self.outer_stacks.clear();
         self.used = 0;
         self.carries = false;
         self.records_lost = 0;
@@ -112,12 +119,25 @@ impl TickBuffer {
         self.registers_wanted.clear();
     }
 
-    /// The stack bytes of a snapshot.
-    pub fn stack(&self, snapshot: &Snapshot) -> MemoryCopy<'_> {
-        MemoryCopy {
-            start: snapshot.stack_start,
-            bytes: self.bytes.get(snapshot.stack.clone()).unwrap_or_default(),
-        }
+    /// Takes over what an older buffer has for the engine.
+    pub fn take_hints(&mut self, older: &mut TickBuffer) {
+        older.stack_ends.append(&mut self.stack_ends);
+        older.outer_stacks.append(&mut self.outer_stacks);
+        older.registers_wanted.append(&mut self.registers_wanted);
+        std::mem::swap(&mut self.stack_ends, &mut older.stack_ends);
+        std::mem::swap(&mut self.outer_stacks, &mut older.outer_stacks);
+        std::mem::swap(&mut self.registers_wanted, &mut older.registers_wanted);
+    }
+
+    /// The stack bytes of a snapshot: the part it stands on, then the part of another stack, empty
+    /// where there is none.
+    pub fn stacks(&self, snapshot: &Snapshot) -> [MemoryCopy<'_>; 2] {
+        let outer = snapshot.outer.clone().unwrap_or((Address(0), 0..0));
+        let own = (snapshot.stack_start, snapshot.stack.clone());
+        [own, outer].map(|(start, bytes)| MemoryCopy {
+            start,
+            bytes: self.bytes.get(bytes).unwrap_or_default(),
+        })
     }
 
     /// Reserves `len` bytes, or fewer when the buffer is full.

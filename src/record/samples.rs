@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -15,11 +16,11 @@ use crate::engine::{HoldFlag, Snapshot, TickBuffer, TreeEvent};
 use crate::format::{FormatError, Writer};
 use crate::module::ObjectFile;
 use crate::profile::{
-    Address, CpuNumber, Event, ExitStatus, Frame, Loss, LossKind, LossSubject, ModuleId,
-    ModuleOffset, Nanos, Pid, RunState, Sample, StackEnd, SymbolReason, SyscallNumber, Tick,
+    Address, CpuNumber, Event, ExitStatus, Frame, Loss, LossKind, LossSubject, Marker, ModuleId,
+    ModuleOffset, Nanos, Pid, RunState, Sample, StackEnd, SymbolReason, SyscallNumber, Tick, Tid,
     Timestamp,
 };
-use crate::unwind::Unwinder;
+use crate::unwind::{Unwinder, Unwound};
 
 /// Turns the stream of the tracer into a recording.
 pub(super) struct Recorder<W> {
@@ -55,6 +56,27 @@ pub(super) struct Counts {
     pub(super) engine_changed: Option<String>,
     /// How processes ended, by the pids asked for.
     pub(super) exits: Vec<(Pid, ExitStatus)>,
+}
+
+/// Frames that are kept at each end of a stack which has more than both. What repeats itself for
+/// longer says no more, and each frame takes its place in the file.
+const KEPT_FRAMES: usize = 2048;
+
+/// Leaves out the middle of a stack that is too deep to be shown, and says how much that was.
+pub(super) fn omit_middle(frames: &mut Vec<Frame>) {
+    let more = frames.len().saturating_sub(2 * KEPT_FRAMES);
+    if more > 1 {
+        let omitted = Frame::Marker(Marker::Omitted(more as u64));
+        frames.splice(KEPT_FRAMES..KEPT_FRAMES + more, [omitted]);
+    }
+}
+
+/// What the engine can use for its next copies; see [`TickBuffer`].
+#[derive(Default)]
+struct Hints {
+    stack_ends: Vec<(Tid, Address)>,
+    outer_stacks: Vec<(Tid, Range<Address>)>,
+    registers_wanted: Vec<Tid>,
 }
 
 /// Addresses of one module that want names.
@@ -198,20 +220,18 @@ impl<W: Write> Recorder<W> {
                 self.lanes.amend(thread, amendment.state, syscall);
             }
         }
-        let mut stack_ends = Vec::new();
-        let mut registers_wanted = Vec::new();
+        let mut hints = Hints::default();
         for snapshot in &buffer.snapshots {
             self.hold.give_way();
-            let end = self.unwind(buffer, snapshot)?;
-            if end == StackEnd::RegistersUnknown {
-                registers_wanted.push(snapshot.tid);
-            }
-            if let Some(sample) = self.sample(snapshot, end, &mut stack_ends) {
+            let unwound = self.unwind(buffer, snapshot)?;
+            omit_middle(&mut self.frames);
+            if let Some(sample) = self.sample(snapshot, unwound, &mut hints) {
                 self.lanes.set(sample);
             }
         }
-        buffer.stack_ends.extend(stack_ends);
-        buffer.registers_wanted.extend(registers_wanted);
+        buffer.stack_ends.extend(hints.stack_ends);
+        buffer.outer_stacks.extend(hints.outer_stacks);
+        buffer.registers_wanted.extend(hints.registers_wanted);
         if buffer.records_lost > 0 {
             self.writer.event(&Event::Loss(Loss {
                 time: buffer.time,
@@ -247,32 +267,28 @@ impl<W: Write> Recorder<W> {
 
     /// Unwinds a snapshot into `self.frames`; looks at its process's maps again when it does not
     /// fit them.
-    fn unwind(
-        &mut self,
-        buffer: &TickBuffer,
-        snapshot: &Snapshot,
-    ) -> Result<StackEnd, FormatError> {
+    fn unwind(&mut self, buffer: &TickBuffer, snapshot: &Snapshot) -> Result<Unwound, FormatError> {
         self.frames.clear();
         let pid = snapshot.pid;
         let registers = match &snapshot.registers {
             Ok(registers) => registers,
-            Err(end) => return Ok(*end),
+            Err(end) => return Ok(Unwound::without_frames(*end)),
         };
-        let stack = [buffer.stack(snapshot)];
-        let mut end = StackEnd::Unmapped;
+        let stacks = buffer.stacks(snapshot);
+        let stacks = &stacks[..=usize::from(snapshot.outer.is_some())];
+        let mut unwound = Unwound::without_frames(StackEnd::Unmapped);
         if let Some(space) = self.spaces.get(pid) {
-            end = self
+            unwound = self
                 .unwinder
-                .unwind(&space.code, registers, &stack, &mut self.frames)
-                .end;
+                .unwind(&space.code, registers, stacks, &mut self.frames);
         }
-        let is_unfit = match end {
+        let is_unfit = match unwound.end {
             StackEnd::Root => false,
             StackEnd::NotCopied(_) => !self.has_stack_end(pid, registers.sp()),
             _ => true,
         };
         let Some(events) = self.spaces.look_again(pid, buffer.time, is_unfit) else {
-            return Ok(end);
+            return Ok(unwound);
         };
         events
             .iter()
@@ -282,12 +298,11 @@ impl<W: Write> Recorder<W> {
             && let Some(space) = self.spaces.get(pid)
         {
             self.frames.clear();
-            end = self
+            unwound = self
                 .unwinder
-                .unwind(&space.code, registers, &stack, &mut self.frames)
-                .end;
+                .unwind(&space.code, registers, stacks, &mut self.frames);
         }
-        Ok(end)
+        Ok(unwound)
     }
 
     fn has_stack_end(&self, pid: Pid, sp: Address) -> bool {
@@ -299,9 +314,13 @@ impl<W: Write> Recorder<W> {
     fn sample(
         &mut self,
         snapshot: &Snapshot,
-        end: StackEnd,
-        stack_ends: &mut Vec<(crate::profile::Tid, Address)>,
+        unwound: Unwound,
+        hints: &mut Hints,
     ) -> Option<Sample> {
+        let end = unwound.end;
+        if end == StackEnd::RegistersUnknown {
+            hints.registers_wanted.push(snapshot.tid);
+        }
         let thread = self.tree.thread(snapshot.tid)?;
         let cpu = match (snapshot.cpu_total, thread.cpu_total) {
             (Some(now), Some(before)) => Some(Nanos(now.0.saturating_sub(before.0))),
@@ -316,7 +335,22 @@ impl<W: Write> Recorder<W> {
             && thread.stack_end != stack_end
         {
             thread.stack_end = stack_end;
-            stack_ends.push((snapshot.tid, told));
+            hints.stack_ends.push((snapshot.tid, told));
+        }
+        let wanted = match unwound {
+            Unwound {
+                end: StackEnd::Unreadable,
+                wanted: Some(slot),
+            } => self
+                .spaces
+                .get(snapshot.pid)
+                .and_then(|space| space.live_part(slot)),
+            _ => None,
+        };
+        let is_idle = snapshot.outer.is_some()
+            && !self.frames.contains(&Frame::Marker(Marker::SignalHandler));
+        if let Some(part) = thread.follow_outer(wanted, is_idle) {
+            hints.outer_stacks.push((snapshot.tid, part));
         }
         let state = match snapshot.state {
             RunState::Running if cpu == Some(Nanos(0)) => RunState::Runnable,

@@ -1,6 +1,7 @@
 //! What is mapped in each recorded process, and since when.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::modules::Modules;
 use super::tree::SpaceChange;
@@ -142,6 +143,17 @@ impl Space {
             next_read: time,
             pause: SHORTEST_PAUSE,
         }
+    }
+
+    /// The live part of a stack of which this slot is the lowest one wanted now. A caller's frames
+    /// may begin a little lower next time, so a page more is taken where there is one.
+    pub(super) fn live_part(&self, slot: Address) -> Option<Range<Address>> {
+        const PAGE: u64 = 4096;
+        let end = self.stack_end(slot)?;
+        let page = slot.0 & !(PAGE - 1);
+        let lower = Address(page.saturating_sub(PAGE));
+        let has_lower = self.stack_end(lower) == Some(end);
+        Some(if has_lower { lower } else { Address(page) }..end)
     }
 
     /// Where the memory that holds this stack pointer ends.

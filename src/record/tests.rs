@@ -59,3 +59,47 @@ fn no_time_is_too_late() {
     let due = Clock::new(Timestamp(0), Nanos(1_000), 1).next(Timestamp(3_600_000_000_000));
     assert!(due.index > 3_000_000_000);
 }
+
+#[test]
+fn the_middle_of_a_deep_stack_is_left_out_and_counted() {
+    use super::samples::omit_middle;
+    use crate::profile::{Address, Frame, Marker};
+    let frames = |count: u64| -> Vec<Frame> {
+        let addresses = (0..count).map(Address);
+        addresses
+            .map(|address| Frame::Unmapped { address })
+            .collect()
+    };
+    for count in [0, 1, 4096, 4097] {
+        let mut kept = frames(count);
+        omit_middle(&mut kept);
+        assert_eq!(kept, frames(count), "{count}");
+    }
+    for count in [4098, 100_000] {
+        let mut kept = frames(count);
+        omit_middle(&mut kept);
+        assert_eq!(kept.len(), 4097);
+        assert_eq!(kept[2048], Frame::Marker(Marker::Omitted(count - 4096)));
+        assert_eq!(kept[..2048], frames(count)[..2048]);
+        assert_eq!(kept[2049..], frames(count)[count as usize - 2048..]);
+    }
+}
+
+#[test]
+fn another_stack_grows_with_what_is_wanted_and_is_given_up_when_idle() {
+    use super::tree::LiveThread;
+    use crate::profile::{Address, ThreadId};
+    let mut thread = LiveThread::new(ThreadId(0), None);
+    let part = |start, end| Some(Address(start)..Address(end));
+    assert_eq!(thread.follow_outer(None, false), None);
+    assert_eq!(thread.follow_outer(part(50, 90), false), part(50, 90));
+    // Less of the same tells nothing, more of it is taken as well, another one takes its place.
+    assert_eq!(thread.follow_outer(part(60, 90), false), None);
+    assert_eq!(thread.follow_outer(part(40, 90), false), part(40, 90));
+    assert_eq!(thread.follow_outer(part(10, 20), false), part(10, 20));
+    for _ in 1..256 {
+        assert_eq!(thread.follow_outer(None, true), None);
+    }
+    assert_eq!(thread.follow_outer(None, true), part(0, 0));
+    assert_eq!(thread.follow_outer(None, false), None);
+}

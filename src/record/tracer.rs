@@ -203,7 +203,13 @@ pub(super) fn run(
             Served::Due if until < due.planned => return,
             Served::Due => {}
         }
-        free.extend(returned.try_iter());
+        while let Ok(mut buffer) = returned.try_recv() {
+            if let Some(before) = free.last_mut() {
+                buffer.take_hints(before);
+            }
+            free.push(buffer);
+        }
+        // The one that came back last bears all that the unwinder has found out.
         let mut buffer = match free.pop() {
             Some(buffer) => buffer,
             None if buffers < limit => {

@@ -1,6 +1,7 @@
 //! The target's tree: the kernel's numbers on one side, lives with ids of their own on the other.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::engine::TreeEvent;
 use crate::process::{self, MapEntry};
@@ -34,6 +35,51 @@ pub(super) struct LiveThread {
     pub(super) stack_end: Option<Address>,
     /// The frames of its last sample, leaf first, to be told again while it does not run.
     pub(super) frames: Vec<Frame>,
+    /// Its live frames on another stack, as the engine has been told.
+    pub(super) outer: Option<Range<Address>>,
+    /// Samples in a row that did not need those.
+    pub(super) outer_idle: u32,
+}
+
+/// After so many samples that did not need it, a second stack is no longer copied.
+const OUTER_IDLE_MAX: u32 = 256;
+
+impl LiveThread {
+    pub(super) fn new(id: ThreadId, cpu_total: Option<Nanos>) -> LiveThread {
+        LiveThread {
+            id,
+            cpu_total,
+            stack_end: None,
+            frames: Vec::new(),
+            outer: None,
+            outer_idle: 0,
+        }
+    }
+
+    /// Takes note of the part of another stack that a sample lacked, or that it had one and met no
+    /// signal (`is_idle`); answers what to tell the engine, an empty range where it is to copy none.
+    pub(super) fn follow_outer(
+        &mut self,
+        wanted: Option<Range<Address>>,
+        is_idle: bool,
+    ) -> Option<Range<Address>> {
+        self.outer_idle = if is_idle { self.outer_idle + 1 } else { 0 };
+        if let Some(mut part) = wanted {
+            if let Some(told) = self.outer.as_ref().filter(|told| told.end == part.end) {
+                part.start = part.start.min(told.start);
+            }
+            if self.outer.as_ref() == Some(&part) {
+                return None;
+            }
+            self.outer = Some(part);
+            return self.outer.clone();
+        }
+        if self.outer_idle < OUTER_IDLE_MAX {
+            return None;
+        }
+        self.outer_idle = 0;
+        self.outer.take().map(|_| Address(0)..Address(0))
+    }
 }
 
 /// What an event of the tree means for the memory of processes.
@@ -232,12 +278,7 @@ impl Tree {
         }
         let id = ThreadId(self.thread_count);
         self.thread_count += 1;
-        let live = LiveThread {
-            id,
-            cpu_total: is_new.then_some(Nanos(0)),
-            stack_end: None,
-            frames: Vec::new(),
-        };
+        let live = LiveThread::new(id, is_new.then_some(Nanos(0)));
         self.threads.insert(tid, live);
         let thread = Thread {
             id,

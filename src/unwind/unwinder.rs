@@ -15,8 +15,8 @@ use super::stack::{Stacks, Stop};
 use crate::memory::{MemoryCopy, Registers};
 use crate::profile::{Address, Frame, Marker, ModuleId, ModuleOffset, StackEnd};
 
-/// Most frames of a stack.
-pub const MAX_FRAMES: usize = 100_000;
+/// Most frames of a stack: as many as 16 MiB of it can hold, if each but calls the next one.
+pub const MAX_FRAMES: usize = 1 << 20;
 
 /// How a stack ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,13 @@ pub struct Unwound {
     /// The stack slot that could not be read, where that was the reason: with a copy of the stack
     /// from there on as a further copy, the same call gets further.
     pub wanted: Option<Address>,
+}
+
+impl Unwound {
+    /// Of a thread whose chain could not even be begun.
+    pub fn without_frames(end: StackEnd) -> Unwound {
+        Unwound { end, wanted: None }
+    }
 }
 
 /// Follows call chains. It keeps what it learns of each module, for all processes: use one for

@@ -193,6 +193,7 @@ fn snapshot(
         registers: Err(StackEnd::NotStopped),
         stack_start: Address(0),
         stack: 0..0,
+        outer: None,
     };
     if matches!(task.place, Place::On(_) | Place::Unborn) {
         return Some(snapshot);

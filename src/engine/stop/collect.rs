@@ -20,6 +20,8 @@ pub(super) struct Held {
     pub(super) let_go: Option<Timestamp>,
     /// Where its stack bytes are to be found: its entry in the ranges that are read.
     pub(super) range: Option<usize>,
+    /// The same for the part of another stack.
+    pub(super) outer: Option<usize>,
 }
 
 /// How long the tree is held after the last thread that stopped. On a busy machine a thread that
@@ -107,6 +109,7 @@ impl StopEngine {
                         cpu_total: None,
                         let_go: None,
                         range: None,
+                        outer: None,
                     };
                     self.held.push(held);
                 }

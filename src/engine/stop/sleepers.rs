@@ -239,6 +239,7 @@ impl Tracee {
             },
             stack_start: reading.registers.stack_start(),
             stack: reading.stack.clone(),
+            outer: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::calls::{Call, is_blocked, is_cut_short, state_of, takes_no_harm, waits_forever};
 use super::sleepers::Known;
+use super::tracee::Phase;
 use super::watch::Activity;
 use crate::engine::records::{Kind, Record};
 use crate::memory::Registers;
@@ -190,4 +191,27 @@ fn calls_that_can_fail_by_a_stop_are_not_stopped_for_registers() {
     assert!(!harmed.map(Some).into_iter().any(takes_no_harm));
     assert!(!takes_no_harm(None));
     assert!([202, 230, 7, 35].map(Some).into_iter().all(takes_no_harm));
+}
+
+#[test]
+fn another_stack_is_copied_where_the_thread_does_not_stand_on_it() {
+    use super::tracee::Tracee;
+    use crate::profile::Address;
+    let mut tracee = Tracee::new(crate::profile::Pid(1), crate::profile::Tid(1), Phase::Free);
+    let bytes = |tracee: &Tracee, start, len| {
+        let answer = tracee.outer_bytes(Address(start), len);
+        answer.map(|(address, len)| (address.0, len))
+    };
+    assert_eq!(bytes(&tracee, 0x5000, 0x1000), None);
+    tracee.outer = Some(Address(0x8000)..Address(0xa000));
+    // Elsewhere, below and above it.
+    assert_eq!(bytes(&tracee, 0x5000, 0x1000), Some((0x8000, 0x2000)));
+    assert_eq!(bytes(&tracee, 0xb000, 0x1000), Some((0x8000, 0x2000)));
+    // What is copied anyway reaches over its beginning.
+    assert_eq!(bytes(&tracee, 0x7000, 0x3000), None);
+    assert_eq!(bytes(&tracee, 0x8000, 0x2000), None);
+    // Above it in the same mapping.
+    assert_eq!(bytes(&tracee, 0x9000, 0x1000), Some((0x8000, 0x1000)));
+    tracee.outer = Some(Address(0)..Address(u64::MAX));
+    assert_eq!(bytes(&tracee, u64::MAX, 1), Some((0, 16 << 20)));
 }

@@ -27,6 +27,11 @@ impl StopEngine {
                 }
             }
         }
+        for (tid, outer) in buffer.outer_stacks.drain(..) {
+            if let Some(&index) = self.by_tid.get(&tid) {
+                self.tracees[index].outer = Some(outer).filter(|outer| !outer.is_empty());
+            }
+        }
         buffer.restart(self.tracees.len());
         self.prepare(report);
         self.plan(buffer);
@@ -71,7 +76,7 @@ impl StopEngine {
         self.held.clear();
         self.held.reserve(self.tracees.len());
         self.ranges.clear();
-        self.ranges.reserve(self.tracees.len());
+        self.ranges.reserve(2 * self.tracees.len());
     }
 
     fn interrupt_all(&mut self, buffer: &mut TickBuffer) {
@@ -127,6 +132,15 @@ impl StopEngine {
                     at: bytes.start,
                     len: bytes.len(),
                 });
+                if let Some((address, len)) = tracee.outer_bytes(address, bytes.len()) {
+                    let bytes = buffer.reserve_bytes(len);
+                    held.outer = Some(self.ranges.len());
+                    self.ranges.push(RemoteRange {
+                        address,
+                        at: bytes.start,
+                        len: bytes.len(),
+                    });
+                }
             }
         }
         let (mut first, mut next) = (0, 0);
@@ -138,7 +152,8 @@ impl StopEngine {
             let same = |held: &&Held| self.tracees[held.index].pid == pid;
             let group = self.held[first..].iter().take_while(same);
             let (threads, ranges) = group.fold((0, 0), |(n, r), held| {
-                (n + 1, r + usize::from(held.range.is_some()))
+                let ranges = [held.range, held.outer];
+                (n + 1, r + ranges.into_iter().flatten().count())
             });
             sys::read_ranges(
                 tid,
@@ -182,7 +197,8 @@ impl StopEngine {
             let cpu_total = held
                 .cpu_total
                 .or_else(|| tracee.schedstat.as_ref().and_then(cpu_time));
-            let range = held.range.map(|range| self.ranges[range]);
+            let [range, outer] =
+                [held.range, held.outer].map(|range| range.map(|range| self.ranges[range]));
             let stack = range.map_or(0..0, |range| range.at..range.at + range.len);
             if let (true, Some(raw)) = (tracee.need != Need::Nothing, held.raw)
                 && is_blocked(&raw)
@@ -202,6 +218,7 @@ impl StopEngine {
                 registers,
                 stack_start: registers.map_or(Address(0), |registers| registers.stack_start()),
                 stack,
+                outer: outer.map(|range| (range.address, range.at..range.at + range.len)),
             });
         }
     }
@@ -228,6 +245,7 @@ impl StopEngine {
                 registers: Err(StackEnd::NotStopped),
                 stack_start: Address(0),
                 stack: 0..0,
+                outer: None,
             };
             match tracee.phase {
                 Phase::Late => snapshot.state = process::sleeping_state(tracee.pid, tracee.tid),

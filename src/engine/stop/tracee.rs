@@ -1,6 +1,7 @@
 //! One traced thread.
 
 use std::fs::File;
+use std::ops::Range;
 
 use super::StopEngine;
 use super::calls::Call;
@@ -40,6 +41,8 @@ pub(super) struct Tracee {
     pub(super) need: Need,
     /// What they were when it was last stopped for them.
     pub(super) known: Option<Box<Known>>,
+    /// Live frames on another stack than the one it stood on.
+    pub(super) outer: Option<Range<Address>>,
     /// The last name reported.
     pub(super) name: String,
     /// Its stack, taken when it began to stand still for long.
@@ -81,21 +84,8 @@ const FIRST_COPY: (usize, usize) = (16 << 10, 512 << 10);
 const MAX_COPY: u64 = 16 << 20;
 
 impl Tracee {
-    /// Bytes of its stack to copy, from `start` on, when so many threads are traced.
-    pub(super) fn stack_bytes(&self, start: Address, threads: usize) -> usize {
-        let live = match self.stack_end {
-            Some(end) if end > start && end.0 - start.0 <= MAX_COPY => end.0 - start.0,
-            Some(end) if end > start && end.0 - start.0 <= 64 * MAX_COPY => MAX_COPY,
-            _ => return (FIRST_COPIES / threads.max(1)).clamp(FIRST_COPY.0, FIRST_COPY.1),
-        };
-        live as usize
-    }
-}
-
-impl StopEngine {
-    /// Begins to keep track of a thread; its process too, where that is new.
-    pub(super) fn add(&mut self, pid: Pid, tid: Tid, phase: Phase) {
-        let tracee = Tracee {
+    pub(super) fn new(pid: Pid, tid: Tid, phase: Phase) -> Tracee {
+        Tracee {
             tid,
             pid,
             phase,
@@ -111,9 +101,42 @@ impl StopEngine {
             is_quelled: false,
             need: Need::Nothing,
             known: None,
+            outer: None,
             name: String::new(),
             kept: None,
+        }
+    }
+
+    /// Bytes of its stack to copy, from `start` on, when so many threads are traced.
+    pub(super) fn stack_bytes(&self, start: Address, threads: usize) -> usize {
+        let live = match self.stack_end {
+            Some(end) if end > start && end.0 - start.0 <= MAX_COPY => end.0 - start.0,
+            Some(end) if end > start && end.0 - start.0 <= 64 * MAX_COPY => MAX_COPY,
+            _ => return (FIRST_COPIES / threads.max(1)).clamp(FIRST_COPY.0, FIRST_COPY.1),
         };
+        live as usize
+    }
+
+    /// Which bytes of its other stack to copy, beside `len` bytes from `start` on of the one it
+    /// stands on; `None`: it has no other, or is back on it.
+    pub(super) fn outer_bytes(&self, start: Address, len: usize) -> Option<(Address, usize)> {
+        let mut outer = self.outer.clone()?;
+        if (start.0..start.0.saturating_add(len as u64)).contains(&outer.start.0) {
+            return None;
+        }
+        if outer.contains(&start) {
+            // A signal's stack can lie above the one it interrupted, in one mapping.
+            outer.end = start;
+        }
+        let live = outer.end.0.saturating_sub(outer.start.0).min(MAX_COPY);
+        (live > 0).then_some((outer.start, live as usize))
+    }
+}
+
+impl StopEngine {
+    /// Begins to keep track of a thread; its process too, where that is new.
+    pub(super) fn add(&mut self, pid: Pid, tid: Tid, phase: Phase) {
+        let tracee = Tracee::new(pid, tid, phase);
         self.by_tid.insert(tid, self.tracees.len());
         self.tracees.push(tracee);
         *self.processes.entry(pid).or_default() += 1;
