@@ -77,7 +77,7 @@ pub enum TreeEvent {
         /// How; `None`: not known.
         status: Option<ExitStatus>,
     },
-    /// A process or thread of the tree that cannot be recorded.
+    /// A process or thread of the tree that cannot be recorded, or not as it would run untraced.
     NotTraceable {
         /// Its process.
         pid: Pid,

@@ -1,5 +1,6 @@
 //! `/proc/PID/maps`.
 
+use super::live::shown_elsewhere;
 use crate::profile::{Address, Pid};
 
 /// One line of a maps file.
@@ -27,8 +28,9 @@ pub struct MapEntry {
 
 /// The mappings of a process, or of any thread's; `None`: gone, or not to be read.
 pub fn read_maps(pid: Pid) -> Option<Vec<MapEntry>> {
-    std::fs::read(format!("/proc/{pid}/maps"))
-        .ok()
+    let read = |pid| std::fs::read(format!("/proc/{pid}/maps")).ok();
+    let text = read(pid).filter(|text| !text.is_empty());
+    text.or_else(|| read(shown_elsewhere(pid)?))
         .map(|text| parse_maps(&text))
 }
 

@@ -55,6 +55,10 @@ pub struct Status {
     pub tracer: i32,
     /// Real user.
     pub user: u32,
+    /// Effective user.
+    pub effective_user: u32,
+    /// Effective group.
+    pub effective_group: u32,
     /// Signals that it has handlers for: bit N - 1 for signal N.
     pub caught: u64,
     /// Its number in each PID namespace, outermost first.
@@ -73,7 +77,11 @@ pub fn read_status(pid: Pid) -> Option<Status> {
         match key {
             "Tgid" => status.process = words.next()?.parse().ok()?,
             "TracerPid" => status.tracer = words.next()?.parse().ok()?,
-            "Uid" => status.user = words.next()?.parse().ok()?,
+            "Uid" => {
+                status.user = words.next()?.parse().ok()?;
+                status.effective_user = words.next()?.parse().ok()?;
+            }
+            "Gid" => status.effective_group = words.nth(1)?.parse().ok()?,
             "SigCgt" => status.caught = u64::from_str_radix(words.next()?, 16).ok()?,
             "NSpid" => status.namespace_pids = words.filter_map(|word| word.parse().ok()).collect(),
             _ => {}

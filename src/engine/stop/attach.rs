@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::StopEngine;
+use super::rescan::is_worth_telling;
 use super::tracee::Phase;
 use crate::engine::refusal::explain;
 use crate::engine::{AttachError, Refusal, TreeEvent};
 use crate::process::{self, ancestors, descendants, read_stat, threads};
-use crate::profile::{Clocks, Pid, Tid};
+use crate::profile::{Clocks, Pid, Tid, Timestamp};
 use crate::sys::{self, Errno};
 
 impl StopEngine {
@@ -76,10 +77,7 @@ impl StopEngine {
             for pid in found {
                 if let Err(refusal) = self.attach_process(pid, &clocks, report) {
                     refused.push(pid);
-                    if !matches!(refusal, Refusal::NoSuchProcess | Refusal::Zombie) {
-                        let (time, why) = (process::now(), refusal.to_string());
-                        report(TreeEvent::NotTraceable { pid, time, why });
-                    }
+                    self.report_refusal(pid, &refusal, report);
                 }
             }
         }
@@ -99,7 +97,7 @@ impl StopEngine {
     }
 
     /// Traces all threads of a process, also those that it starts meanwhile.
-    fn attach_process(
+    pub(super) fn attach_process(
         &mut self,
         pid: Pid,
         clocks: &Clocks,
@@ -109,9 +107,34 @@ impl StopEngine {
         if self.processes.contains_key(&pid) {
             return Ok(());
         }
+        let start = process::start_time(stat.start_ticks, clocks);
+        self.attach_all(pid, Some(start), clocks, report)
+    }
+
+    /// Traces the threads of a traced process that are not.
+    pub(super) fn attach_threads(
+        &mut self,
+        pid: Pid,
+        clocks: &Clocks,
+        report: &mut dyn FnMut(TreeEvent),
+    ) {
+        // Whether any was left to be traced is known to the caller alone.
+        let _ = self.attach_all(pid, None, clocks, report);
+    }
+
+    /// Traces threads until a pass finds no more; with the first of them reports the process too,
+    /// where its start says that this has not been done.
+    fn attach_all(
+        &mut self,
+        pid: Pid,
+        process_start: Option<Timestamp>,
+        clocks: &Clocks,
+        report: &mut dyn FnMut(TreeEvent),
+    ) -> Result<(), Refusal> {
         let mut refusal = explain(pid, Errno::ESRCH);
         let mut refused = HashMap::new();
-        let mut is_reported = false;
+        let mut unreported = process_start;
+        let mut is_any = process_start.is_none();
         loop {
             let mut is_new = false;
             for tid in threads(pid) {
@@ -125,8 +148,8 @@ impl StopEngine {
                     continue;
                 }
                 is_new = true;
-                if !std::mem::replace(&mut is_reported, true) {
-                    let start = process::start_time(stat.start_ticks, clocks);
+                is_any = true;
+                if let Some(start) = unreported.take() {
                     report(TreeEvent::Process {
                         pid,
                         forked_by: None,
@@ -146,8 +169,8 @@ impl StopEngine {
                     is_new: false,
                 });
             }
-            if !is_new && is_reported {
-                report_refused(pid, &refused, report);
+            if !is_new && is_any {
+                self.report_refused(pid, &refused, report);
                 return Ok(());
             }
             if !is_new {
@@ -155,17 +178,20 @@ impl StopEngine {
             }
         }
     }
-}
 
-/// Single threads of a process that refuse while others do not: what another program traces. One
-/// that was born while we attached is traced by sprof already.
-fn report_refused(pid: Pid, refused: &HashMap<Tid, Refusal>, report: &mut dyn FnMut(TreeEvent)) {
-    let own = Pid(std::process::id() as i32);
-    for (tid, refusal) in refused {
-        let is_ours = matches!(refusal, Refusal::AlreadyTraced { tracer, .. } if *tracer == own);
-        if !is_ours && !matches!(refusal, Refusal::NoSuchProcess | Refusal::Zombie) {
-            let (time, why) = (process::now(), format!("thread {tid}: {refusal}"));
-            report(TreeEvent::NotTraceable { pid, time, why });
+    /// Single threads of a process that refuse while others do not: what another program traces.
+    /// One that was born while we attached is traced by sprof already.
+    fn report_refused(
+        &mut self,
+        pid: Pid,
+        refused: &HashMap<Tid, Refusal>,
+        report: &mut dyn FnMut(TreeEvent),
+    ) {
+        for (tid, refusal) in refused {
+            if is_worth_telling(refusal) && self.rescan.is_news(Pid(tid.0)) {
+                let (time, why) = (process::now(), format!("thread {tid}: {refusal}"));
+                report(TreeEvent::NotTraceable { pid, time, why });
+            }
         }
     }
 }

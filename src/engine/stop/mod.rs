@@ -10,6 +10,7 @@ mod attach;
 mod calls;
 mod collect;
 mod pauses;
+mod rescan;
 mod serve;
 mod sleepers;
 mod tick;
@@ -27,6 +28,7 @@ use crate::process;
 use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Wake};
 use collect::Held;
+use rescan::Rescan;
 use sleepers::Reading;
 use tracee::Tracee;
 use watch::Switches;
@@ -42,6 +44,7 @@ pub struct StopEngine {
     hold: Arc<HoldFlag>,
     /// `None`: not permitted.
     switches: Option<Switches>,
+    rescan: Rescan,
     /// Whose name is read next.
     next_name: usize,
     /// Names that are due: threads times nanoseconds.
@@ -76,6 +79,7 @@ impl StopEngine {
             reports: sys::signal_source(&sys::child_signals())?,
             hold,
             switches: elide.then(Switches::new).flatten(),
+            rescan: Rescan::new(process::now()),
             next_name: 0,
             name_debt: 0,
             perturbed: 0,
@@ -143,6 +147,7 @@ impl Engine for StopEngine {
         let passed = process::now().since(self.last_begin);
         self.take_tick(buffer, report);
         self.read_some_names(passed, report);
+        self.rescan(report);
     }
 
     fn threads(&self) -> Vec<(Pid, Tid)> {

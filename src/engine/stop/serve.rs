@@ -203,6 +203,7 @@ impl StopEngine {
         }
         tracee.phase = Phase::Free;
         tracee.stack_end = None;
+        tracee.outer = None;
         tracee.schedstat = None;
         tracee.syscall = None;
         tracee.activity = Activity::unproven(time);
@@ -216,6 +217,11 @@ impl StopEngine {
             argv: process::arguments(pid),
             maps: Some(std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default()),
         });
+        if process::lacks_rights_of_program(pid) {
+            let why = "runs without the rights of its set-user-id program, as traced ones do";
+            let why = why.to_owned();
+            report(TreeEvent::NotTraceable { pid, time, why });
+        }
         self.read_name(index, report);
         self.go_on(index, 0);
     }
