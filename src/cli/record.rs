@@ -144,6 +144,7 @@ pub(super) fn failure(error: RecordError) -> Failure {
             path,
             error: FormatError::Io(error),
         } => (output_hint(path, error), RECORD_FAILED),
+        RecordError::ForeignProc => (Some(Hint::ForeignProc), RECORD_FAILED),
         RecordError::Write { .. } => (None, RECORD_FAILED),
         RecordError::NoBarrier(why) => (Some(barrier_hint(*why)), RECORD_FAILED),
         RecordError::System { why, .. } => (limits_hint(&(*why).into()), RECORD_FAILED),

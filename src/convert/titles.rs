@@ -19,6 +19,15 @@ pub(super) struct Title<'a> {
     pub(super) is_main: bool,
 }
 
+/// Viewers have a place for one pid: the one that a process in a container knows itself by is a part
+/// of its name.
+pub(super) fn name_of_process(process: &Process) -> String {
+    match process.inner_pid {
+        Some(inner) => format!("{} ({inner} inside)", process.name()),
+        None => process.name(),
+    }
+}
+
 impl<'a> Title<'a> {
     pub(super) fn of(profile: &'a Profile, thread_id: ThreadId) -> Title<'a> {
         let thread = profile.thread(thread_id);
@@ -31,7 +40,7 @@ impl<'a> Title<'a> {
             process,
             pid: process.map_or(0, |process| process.pid.0),
             tid,
-            process_name: process.map_or_else(|| "unknown process".to_owned(), Process::name),
+            process_name: process.map_or_else(|| "unknown process".to_owned(), name_of_process),
             thread_name: match (name, thread) {
                 ("", Some(_)) => format!("thread {tid}"),
                 ("", None) => format!("unknown thread #{}", thread_id.0),

@@ -72,6 +72,14 @@ pub struct ThreadName {
 }
 
 impl Process {
+    /// Its number; in a container also the one that it has in there: `4711 (1 inside)`.
+    pub fn numbers(&self) -> String {
+        match self.inner_pid {
+            Some(inner) => format!("{} ({inner} inside)", self.pid),
+            None => self.pid.to_string(),
+        }
+    }
+
     /// The program it runs now, or ran last.
     pub fn image(&self) -> Option<&Image> {
         self.images.last()

@@ -170,6 +170,9 @@ pub enum RecordError {
         /// The reason.
         error: FormatError,
     },
+    /// `/proc` is missing, or that of another PID namespace: what it says is of other processes.
+    #[error("/proc does not show this PID namespace")]
+    ForeignProc,
     /// The system has no more of something that sprof needs.
     #[error("cannot {what}: {why}")]
     System {

@@ -37,6 +37,9 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Makes the child, or looks whether the processes are there.
     pub(super) fn new(target: &Target, mask: &SigSet) -> Result<Prepared, RecordError> {
+        if !process::proc_is_ours() {
+            return Err(RecordError::ForeignProc);
+        }
         match target {
             Target::Launch(command) => {
                 let gated = spawn_gated(command, mask).map_err(|why| failed(command, &why))?;

@@ -62,7 +62,7 @@ fn subject(profile: &Profile, subject: LossSubject) -> Option<String> {
         LossSubject::Session => None,
         LossSubject::Process(id) => {
             let process = profile.process(id)?;
-            Some(format!("{} [{}]", process.name(), process.pid))
+            Some(format!("{} [{}]", process.name(), process.numbers()))
         }
         LossSubject::Thread(id) => {
             let thread = profile.thread(id)?;

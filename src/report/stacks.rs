@@ -55,7 +55,7 @@ fn header(out: &mut String, process: &Process, threads: usize) {
     let _ = writeln!(
         out,
         "Process {} ({count}): {}",
-        process.pid,
+        process.numbers(),
         clean(&command)
     );
 }

@@ -129,7 +129,7 @@ impl<'a> Tree<'a> {
     fn process(&self, columns: &mut Columns, id: ProcessId, depth: usize, length: Length) {
         let process = &self.profile.processes[id.index()];
         let indent = "  ".repeat(depth);
-        let name = format!("{indent}{} [{}]", process.name(), process.pid);
+        let name = format!("{indent}{} [{}]", process.name(), process.numbers());
         let life = self.life(process.start, process.end, process.exit_status);
         columns.line(cells(&name, &self.processes[id.index()], life));
         let sums = |thread: &&Thread| &self.gathered.threads[thread.id.index()];

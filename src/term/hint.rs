@@ -27,6 +27,8 @@ pub enum Hint {
     KernelThread,
     /// Stopping it would stop sprof, or the shell that sprof reports to.
     OwnAncestor,
+    /// `/proc` belongs to another PID namespace.
+    ForeignProc,
     /// The program to launch is in no folder of `PATH`.
     ProgramMissing,
     /// The program to launch is no program.
@@ -105,6 +107,7 @@ impl fmt::Display for Hint {
             Hint::Zombie => "its parent has yet to ask how it ended; record one that runs (`ps -e` shows them)",
             Hint::KernelThread => "threads of the kernel cannot be stopped; record a process with a program",
             Hint::OwnAncestor => "it would wait for sprof and sprof for it; record another process",
+            Hint::ForeignProc => "mount the proc of this namespace (mount -t proc proc /proc), or use unshare --mount-proc",
             Hint::ProgramMissing => "it is in no folder of PATH; give its path, such as ./program",
             Hint::NotAProgram => {
                 "it is neither an ELF program nor a script that begins with #!; name its interpreter first"

@@ -13,6 +13,7 @@ fn hints_are_one_line_and_say_what_to_do() {
         Hint::Zombie,
         Hint::KernelThread,
         Hint::OwnAncestor,
+        Hint::ForeignProc,
         Hint::ProgramMissing,
         Hint::NotAProgram,
         Hint::ProgramDenied,
