@@ -14,8 +14,10 @@
 
 mod cases;
 mod checks;
+mod engine;
 mod machine;
 mod program;
 mod recording;
 mod sprof;
 mod target;
+mod terminal;

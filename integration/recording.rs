@@ -35,6 +35,9 @@ pub struct Process {
     pub pid: u32,
     /// The parent's.
     pub ppid: u32,
+    /// Its number in its own namespace, where that is another one.
+    #[serde(default)]
+    pub inner_pid: Option<u32>,
     /// Path of the program it ran last.
     pub exe: String,
     /// When it began.
@@ -79,6 +82,8 @@ pub struct Tick {
     pub time_ns: u64,
     /// All threads were held within this time of each other.
     pub skew_ns: u64,
+    /// So long threads were held.
+    pub stop_ns: u64,
 }
 
 /// One thread at one tick.

@@ -74,6 +74,20 @@ impl Target {
         assert_eq!(self.line().as_deref(), Some("done"));
     }
 
+    /// Tells the program to end; gives all it says until it says that it has done so.
+    #[track_caller]
+    pub fn end_with_lines(&mut self) -> Vec<String> {
+        self.orders = None;
+        let mut lines = Vec::new();
+        loop {
+            let line = self.line().expect("the line `done`");
+            if line == "done" {
+                return lines;
+            }
+            lines.push(line);
+        }
+    }
+
     /// As [`Target::end`], then the exit code of the process that was started.
     #[track_caller]
     pub fn exit_code(&mut self) -> i32 {

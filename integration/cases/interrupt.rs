@@ -1,58 +1,20 @@
 //! Ctrl-C and its kin, from a real terminal.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Command, Stdio};
 
-use nix::pty::openpty;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::machine::{SOON, Scratch, shared, until};
 use crate::recording::Recording;
 use crate::target::Target;
+use crate::terminal::{CTRL_C, Terminal};
 use crate::{program, sprof};
 
-/// The command that a terminal runs in the foreground.
-struct Terminal {
-    keyboard: File,
-    child: Child,
-}
-
-impl Terminal {
-    fn run(command: &[&str]) -> Terminal {
-        let ends = openpty(None, None).unwrap();
-        let slave = File::from(ends.slave);
-        // setsid -c makes its stdin the controlling terminal of what it runs.
-        let mut setsid = Command::new("setsid");
-        setsid.arg("-c").args(command);
-        setsid.stdin(slave.try_clone().unwrap());
-        setsid.stdout(slave.try_clone().unwrap());
-        let child = setsid.stderr(slave).spawn().unwrap();
-        drop(setsid); // with its copies of the slave, so that the screen has an end
-        let keyboard = File::from(ends.master);
-        let mut screen = keyboard.try_clone().unwrap();
-        // Whoever writes to a full terminal that nobody reads waits for ever.
-        thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while screen.read(&mut bytes).is_ok_and(|count| count > 0) {}
-        });
-        Terminal { keyboard, child }
-    }
-
-    fn press_ctrl_c(&mut self) {
-        self.keyboard.write_all(&[3]).unwrap();
-    }
-
-    fn exit_code(&mut self) -> i32 {
-        sprof::code(sprof::wait(&mut self.child))
-    }
-}
-
 /// Waits until the program's log has a line that begins so, and gives the rest of the line.
-fn logged(log: &Path, begin: &str) -> String {
+pub(super) fn logged(log: &Path, begin: &str) -> String {
     until(&format!("the line {begin:?}"), SOON, || {
         let text = fs::read_to_string(log).ok()?;
         let complete = text.lines().take(text.matches('\n').count());
@@ -84,10 +46,15 @@ fn launch(end: impl FnOnce(&mut Terminal, &Path)) -> (Recording, i32, String) {
 }
 
 /// Waits until there is a tick in the file, which sprof still writes.
-fn recorded(file: &Path) {
-    until("the first tick in the file", SOON, || {
+pub(super) fn recorded(file: &Path) {
+    recorded_ticks(file, 1);
+}
+
+/// Waits until there are so many.
+pub(super) fn recorded_ticks(file: &Path, ticks: usize) {
+    until("ticks in the file", SOON, || {
         let begun = fs::metadata(file).is_ok_and(|about| about.len() > 0);
-        (begun && !Recording::of(file).ticks.is_empty()).then_some(())
+        (begun && Recording::of(file).ticks.len() >= ticks).then_some(())
     });
 }
 
@@ -105,7 +72,7 @@ fn assert_whole(recording: &Recording) {
 fn ctrl_c_reaches_the_program_once_and_the_file_is_whole() {
     let _cpus = shared();
     let (recording, code, ints) = launch(|terminal, log| {
-        terminal.press_ctrl_c();
+        terminal.press(CTRL_C);
         logged(log, "int");
     });
     assert_eq!(ints, "1", "SIGINTs the program got");
@@ -117,9 +84,9 @@ fn ctrl_c_reaches_the_program_once_and_the_file_is_whole() {
 fn a_second_ctrl_c_keeps_the_data() {
     let _cpus = shared();
     let (recording, _, ints) = launch(|terminal, log| {
-        terminal.press_ctrl_c();
+        terminal.press(CTRL_C);
         logged(log, "int");
-        terminal.press_ctrl_c();
+        terminal.press(CTRL_C);
     });
     assert!(ints == "1" || ints == "2", "{ints} SIGINTs from two keys");
     assert_whole(&recording);
@@ -130,7 +97,7 @@ fn terminate_and_hangup_end_the_recording_like_ctrl_c() {
     let _cpus = shared();
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         let (recording, code, ints) = launch(|terminal, _| {
-            kill(Pid::from_raw(terminal.child.id() as i32), signal).unwrap();
+            kill(Pid::from_raw(terminal.pid() as i32), signal).unwrap();
         });
         assert_eq!(ints, "0", "SIGINTs the program got");
         assert_eq!(code, 5, "sprof waits for the program's own code");
@@ -150,7 +117,7 @@ fn a_program_that_dies_of_ctrl_c_gives_its_code() {
     let mut terminal = Terminal::run(&[sprof, "record", "-o", out, "--", "sh", "-c", &line]);
     logged(&mark, "ready ");
     recorded(&file);
-    terminal.press_ctrl_c();
+    terminal.press(CTRL_C);
     assert_eq!(terminal.exit_code(), 130);
     assert_whole(&Recording::of(&file));
 }
@@ -170,7 +137,7 @@ fn ctrl_c_does_not_reach_an_attached_program() {
     let (sprof, out) = (sprof.to_str().unwrap(), file.to_str().unwrap());
     let mut terminal = Terminal::run(&[sprof, "record", "-o", out, "-p", &pid]);
     recorded(&file);
-    terminal.press_ctrl_c();
+    terminal.press(CTRL_C);
     assert_eq!(terminal.exit_code(), 0);
     fs::write(&stop, "").unwrap();
     assert_eq!(sprof::code(sprof::wait(&mut program)), 5);

@@ -1,9 +1,14 @@
 //! Programs run under sprof, and what a true recording of each must say.
 
 mod carried;
+mod containers;
+mod crowds;
 mod interrupt;
+mod jobs;
 mod kill;
+mod lives;
 mod names;
+mod outer_stacks;
 mod refusals;
 mod signals;
 mod sinks;

@@ -82,7 +82,7 @@ fn a_process_that_another_tracer_holds() {
 }
 
 /// A copy of sprof that everybody may run, by the user `nobody` where we are root.
-fn as_nobody(scratch: &Scratch) -> Command {
+pub(super) fn as_nobody(scratch: &Scratch) -> Command {
     let copy = scratch.file("sprof");
     fs::copy(sprof::binary(), &copy).unwrap();
     let for_all = || fs::Permissions::from_mode(0o755);

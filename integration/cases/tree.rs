@@ -38,32 +38,34 @@ impl Account {
 #[test]
 fn a_tree_is_followed_to_the_end_of_its_daemon() {
     let _cpus = alone();
-    let scratch = Scratch::new();
-    let (log, file) = (scratch.file("log"), scratch.file("tree.sprof"));
-    let mut record = sprof::record(100, &file);
-    record.arg("--").arg(program::usual("fork_tree")).arg(&log);
-    sprof::run(&mut record).assert_code(0);
+    crate::engine::each(|engine| {
+        let scratch = Scratch::new();
+        let (log, file) = (scratch.file("log"), scratch.file("tree.sprof"));
+        let mut record = engine.record(100, &file);
+        record.arg("--").arg(program::usual("fork_tree")).arg(&log);
+        sprof::run(&mut record).assert_code(0);
 
-    let log = fs::read_to_string(log).unwrap();
-    let (middle, lives): (Vec<&str>, Vec<&str>) =
-        log.lines().partition(|line| line.starts_with("middle "));
-    let lives: Vec<Account> = lives.into_iter().map(Account::parse).collect();
-    assert_eq!(lives.len(), 11, "the daemon must be followed to its end");
+        let log = fs::read_to_string(log).unwrap();
+        let (middle, lives): (Vec<&str>, Vec<&str>) =
+            log.lines().partition(|line| line.starts_with("middle "));
+        let lives: Vec<Account> = lives.into_iter().map(Account::parse).collect();
+        assert_eq!(lives.len(), 11, "the daemon must be followed to its end");
 
-    let recording = Recording::of(&file);
-    assert_eq!(recording.processes.len(), lives.len() + middle.len());
-    for life in &lives {
-        if life.number != 0 {
-            assert_eq!(recording.process(life.pid).ppid, life.parent);
+        let recording = Recording::of(&file);
+        assert_eq!(recording.processes.len(), lives.len() + middle.len());
+        for life in &lives {
+            if life.number != 0 {
+                assert_eq!(recording.process(life.pid).ppid, life.parent);
+            }
+            assert_life(&recording, life);
         }
-        assert_life(&recording, life);
-    }
-    let codes = lives.iter().filter(|life| (1..10).contains(&life.number));
-    for life in codes {
-        let status = &recording.process(life.pid).exit_status;
-        assert_eq!(status, &json!({ "code": 10 + life.number }));
-    }
-    sprof::assert_converts_to_all(&file);
+        let codes = lives.iter().filter(|life| (1..10).contains(&life.number));
+        for life in codes {
+            let status = &recording.process(life.pid).exit_status;
+            assert_eq!(status, &json!({ "code": 10 + life.number }));
+        }
+        sprof::assert_converts_to_all(&file);
+    });
 }
 
 fn assert_life(recording: &Recording, life: &Account) {
@@ -91,98 +93,102 @@ fn assert_life(recording: &Recording, life: &Account) {
 #[test]
 fn every_one_of_three_hundred_short_lives_has_its_record() {
     let _cpus = alone();
-    let scratch = Scratch::new();
-    let file = scratch.file("storm.sprof");
-    let brief = program::build("brief", program::Flavour::cc("static", &["-O2", "-static"]));
-    let storm = program::usual("spawn_storm");
+    crate::engine::each(|engine| {
+        let scratch = Scratch::new();
+        let file = scratch.file("storm.sprof");
+        let brief = program::build("brief", program::Flavour::cc("static", &["-O2", "-static"]));
+        let storm = program::usual("spawn_storm");
 
-    let begin = Instant::now();
-    let bare = sprof::run(std::process::Command::new(&storm).arg(&brief));
-    let bare_wall = begin.elapsed();
-    bare.assert_code(0);
+        let begin = Instant::now();
+        let bare = sprof::run(std::process::Command::new(&storm).arg(&brief));
+        let bare_wall = begin.elapsed();
+        bare.assert_code(0);
 
-    let mut record = sprof::record(1000, &file);
-    record.arg("--").arg(&storm).arg(&brief);
-    let outcome = sprof::run(&mut record);
-    let text = outcome.assert_code(0).text();
+        let mut record = engine.record(1000, &file);
+        record.arg("--").arg(&storm).arg(&brief);
+        let outcome = sprof::run(&mut record);
+        let text = outcome.assert_code(0).text();
 
-    let recording = Recording::of(&file);
-    let mut reaped = 0;
-    for line in text.lines().filter_map(|line| line.strip_prefix("child ")) {
-        let (pid, code) = line.split_once(' ').unwrap();
-        let process = recording.process(pid.parse().unwrap());
-        assert!(process.exe.ends_with("/brief"), "{process:?}");
+        let recording = Recording::of(&file);
+        let mut reaped = 0;
+        for line in text.lines().filter_map(|line| line.strip_prefix("child ")) {
+            let (pid, code) = line.split_once(' ').unwrap();
+            let process = recording.process(pid.parse().unwrap());
+            assert!(process.exe.ends_with("/brief"), "{process:?}");
+            assert!(
+                process.end_ns.is_some_and(|end| end >= process.start_ns),
+                "{process:?}"
+            );
+            assert_eq!(
+                process.exit_status,
+                json!({ "code": code.parse::<i32>().unwrap() })
+            );
+            reaped += 1;
+        }
+        assert_eq!(reaped, 300);
+        assert_eq!(recording.processes.len(), 301);
+
+        let parent = text.lines().find_map(|line| line.strip_prefix("parent "));
+        let parent = parent.expect("the parent's own line");
+        let pid = parent.split(' ').next().unwrap().parse().unwrap();
+        let inside = Inside::parse(pid, parent);
+        let cover = Cover::of(&recording, pid, pid, inside.begin, inside.end);
+        assert!(cover.ticks > 100, "{cover:?}");
+        assert!(cover.missed() <= wrong_max(cover.ticks, 0.001), "{cover:?}");
+        // Its children come at a fixed pace, so time lost to sprof shows only where it is too much.
+        let wall = Duration::from_nanos(inside.end - inside.begin);
         assert!(
-            process.end_ns.is_some_and(|end| end >= process.start_ns),
-            "{process:?}"
+            wall <= bare_wall.mul_f64(1.3),
+            "{wall:?}, bare {bare_wall:?}"
         );
-        assert_eq!(
-            process.exit_status,
-            json!({ "code": code.parse::<i32>().unwrap() })
-        );
-        reaped += 1;
-    }
-    assert_eq!(reaped, 300);
-    assert_eq!(recording.processes.len(), 301);
-
-    let parent = text.lines().find_map(|line| line.strip_prefix("parent "));
-    let parent = parent.expect("the parent's own line");
-    let pid = parent.split(' ').next().unwrap().parse().unwrap();
-    let inside = Inside::parse(pid, parent);
-    let cover = Cover::of(&recording, pid, pid, inside.begin, inside.end);
-    assert!(cover.ticks > 100, "{cover:?}");
-    assert!(cover.missed() <= wrong_max(cover.ticks, 0.001), "{cover:?}");
-    // Its children come at a fixed pace, so time lost to sprof shows only where it is too much.
-    let wall = Duration::from_nanos(inside.end - inside.begin);
-    assert!(
-        wall <= bare_wall.mul_f64(1.3),
-        "{wall:?}, bare {bare_wall:?}"
-    );
+    });
 }
 
 #[test]
 fn an_attach_finds_every_thread_of_every_process() {
     let _cpus = alone();
-    let scratch = Scratch::new();
-    let file = scratch.file("attached.sprof");
-    let mut target = crate::target::Target::steady(3);
-    let mut record = sprof::record(100, &file);
-    record.args(["-d", "1s", "-p", &target.pid().to_string()]);
-    sprof::run(&mut record).assert_code(0);
-    target.assert_alive();
-    crate::machine::assert_undisturbed(target.pid());
+    crate::engine::each(|engine| {
+        let scratch = Scratch::new();
+        let file = scratch.file("attached.sprof");
+        let mut target = crate::target::Target::steady(3);
+        let mut record = engine.record(100, &file);
+        record.args(["-d", "1s", "-p", &target.pid().to_string()]);
+        sprof::run(&mut record).assert_code(0);
+        target.assert_alive();
+        crate::machine::assert_undisturbed(target.pid());
 
-    let recording = Recording::of(&file);
-    let mut threads: HashMap<u32, Vec<&str>> = HashMap::new();
-    for thread in &recording.threads {
-        threads.entry(thread.pid).or_default().push(&thread.name);
-    }
-    assert_eq!(threads.len(), 3);
-    for (pid, names) in threads {
-        assert_eq!(names.len(), 3, "process {pid}: {names:?}");
-        for name in ["spinner", "sleeper"] {
-            assert!(names.contains(&name), "process {pid}: {names:?}");
+        let recording = Recording::of(&file);
+        let mut threads: HashMap<u32, Vec<&str>> = HashMap::new();
+        for thread in &recording.threads {
+            threads.entry(thread.pid).or_default().push(&thread.name);
         }
-    }
-    for (name, function) in [("spinner", "spin"), ("sleeper", "rest")] {
-        for thread in recording
-            .threads
-            .iter()
-            .filter(|thread| thread.name == name)
-        {
-            let all: Vec<_> = recording.samples_of(thread.pid, thread.tid).collect();
-            assert_eq!(all.len(), recording.ticks.len(), "{thread:?}");
-            let wrong = all
+        assert_eq!(threads.len(), 3);
+        for (pid, names) in threads {
+            assert_eq!(names.len(), 3, "process {pid}: {names:?}");
+            for name in ["spinner", "sleeper"] {
+                assert!(names.contains(&name), "process {pid}: {names:?}");
+            }
+        }
+        for (name, function) in [("spinner", "spin"), ("sleeper", "rest")] {
+            for thread in recording
+                .threads
                 .iter()
-                .filter(|sample| !sample.shows(function) && !sample.is_without_stack())
-                .count();
-            assert!(wrong <= wrong_max(all.len(), 0.001), "{wrong} of {name}'s");
+                .filter(|thread| thread.name == name)
+            {
+                let all: Vec<_> = recording.samples_of(thread.pid, thread.tid).collect();
+                assert_eq!(all.len(), recording.ticks.len(), "{thread:?}");
+                let wrong = all
+                    .iter()
+                    .filter(|sample| !sample.shows(function) && !sample.is_without_stack())
+                    .count();
+                assert!(wrong <= wrong_max(all.len(), 0.001), "{wrong} of {name}'s");
+            }
         }
-    }
-    assert_eq!(target.exit_code(), 0);
-    until("the tree to be gone", crate::machine::SOON, || {
-        crate::machine::threads(target.pid())
-            .is_empty()
-            .then_some(())
+        assert_eq!(target.exit_code(), 0);
+        until("the tree to be gone", crate::machine::SOON, || {
+            crate::machine::threads(target.pid())
+                .is_empty()
+                .then_some(())
+        });
     });
 }

@@ -1,0 +1,58 @@
+//! The engines under test, and what may be asked of each.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::sprof;
+
+/// A way of taking ticks. All cases hold for every one of them; where an engine cannot do what
+/// another can, the case asks for what is written here.
+#[derive(Debug)]
+pub struct Engine {
+    /// As the recording names it.
+    pub name: &'static str,
+    /// What chooses it on the command line.
+    pub options: &'static [&'static str],
+    /// A thread that sleeps is left asleep.
+    pub leaves_sleepers: bool,
+    /// It needs to be the tracer of each thread: what another program traces is not recorded.
+    pub must_trace: bool,
+    /// Rows of `eintr_matrix` that may be answered `EINTR`, or early, or never end.
+    pub disturbs: &'static [&'static str],
+}
+
+/// All engines.
+pub const ENGINES: &[Engine] = &[Engine {
+    name: "stop",
+    options: &[],
+    leaves_sleepers: false,
+    must_trace: true,
+    disturbs: &[
+        "epoll_wait",
+        "epoll_pwait2",
+        "semtimedop",
+        "sigtimedwait",
+        "io_getevents",
+        "recv_timeo",
+        "accept_timeo",
+        "send_timeo",
+        "recv_waitall",
+    ],
+}];
+
+impl Engine {
+    /// `sprof record -r RATE -o FILE` by this engine, to be followed by `-p PID` or `-- CMD`.
+    pub fn record(&self, rate: u32, file: &Path) -> Command {
+        let mut record = sprof::record(rate, file);
+        record.args(self.options);
+        record
+    }
+}
+
+/// Runs a case for each engine.
+pub fn each(case: impl Fn(&Engine)) {
+    for engine in ENGINES {
+        eprintln!("engine {}", engine.name);
+        case(engine);
+    }
+}
