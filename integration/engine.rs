@@ -22,23 +22,22 @@ pub struct Engine {
 }
 
 /// All engines.
-pub const ENGINES: &[Engine] = &[Engine {
-    name: "stop",
-    options: &[],
-    leaves_sleepers: false,
-    must_trace: true,
-    disturbs: &[
-        "epoll_wait",
-        "epoll_pwait2",
-        "semtimedop",
-        "sigtimedwait",
-        "io_getevents",
-        "recv_timeo",
-        "accept_timeo",
-        "send_timeo",
-        "recv_waitall",
-    ],
-}];
+pub const ENGINES: &[Engine] = &[
+    Engine {
+        name: "barrier",
+        options: &["--engine", "barrier"],
+        leaves_sleepers: true,
+        must_trace: false,
+        disturbs: &[],
+    },
+    Engine {
+        name: "stop",
+        options: &["--engine", "stop"],
+        leaves_sleepers: true,
+        must_trace: true,
+        disturbs: &[],
+    },
+];
 
 impl Engine {
     /// `sprof record -r RATE -o FILE` by this engine, to be followed by `-p PID` or `-- CMD`.

@@ -71,7 +71,7 @@ fn assert_sound(record: impl Fn(&Path, &Path) -> (Recording, String)) {
 fn threads_left_alone_have_not_run() {
     assert_sound(|file, logs| {
         let mut record = sprof::record(1000, file);
-        record.arg("--");
+        record.args(["--engine", "stop", "--"]);
         record.arg(program::usual("wakes")).arg(logs).arg("2");
         let outcome = sprof::run(&mut record);
         (Recording::of(file), outcome.assert_code(0).text())
@@ -85,7 +85,7 @@ fn threads_met_alive_and_left_alone_have_not_run() {
         program.arg(logs).arg("2").stdout(Stdio::piped());
         let program = program.spawn().unwrap();
         let mut record = sprof::record(1000, file);
-        record.args(["-p", &program.id().to_string()]);
+        record.args(["--engine", "stop", "-p", &program.id().to_string()]);
         sprof::run(&mut record).assert_code(0);
         let outcome = sprof::finish(program);
         (Recording::of(file), outcome.assert_code(0).text())
@@ -102,6 +102,8 @@ fn a_verdict_that_is_wrong_is_seen() {
         tid: 2,
         state: "sleeping".to_owned(),
         carried,
+        syscall: None,
+        cpu_ns: None,
         cut: None,
         frames: Vec::new(),
     };
