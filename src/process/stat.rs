@@ -16,10 +16,13 @@ pub struct Stat {
     pub parent: Pid,
     /// Whether it is a kernel thread (`PF_KTHREAD`, include/linux/sched.h).
     pub is_kernel_thread: bool,
+    /// Whether it is about to end, and runs no more of its program (`PF_EXITING`).
+    pub is_exiting: bool,
     /// Start, in clock ticks after boot.
     pub start_ticks: u64,
 }
 
+const PF_EXITING: u64 = 0x4;
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Reads the text of a `stat` file. The name may hold anything, parentheses and newlines too: it
@@ -32,11 +35,13 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
     // Numbers of proc(5) count from 1; the state is field 3.
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).copied();
+    let flags = field(9)?.parse::<u64>().ok()?;
     Some(Stat {
         name,
         state: field(3)?.chars().next()?,
         parent: Pid(field(4)?.parse().ok()?),
-        is_kernel_thread: field(9)?.parse::<u64>().ok()? & PF_KTHREAD != 0,
+        is_kernel_thread: flags & PF_KTHREAD != 0,
+        is_exiting: flags & PF_EXITING != 0,
         start_ticks: field(22)?.parse().ok()?,
     })
 }

@@ -10,7 +10,7 @@ fn a_name_may_look_like_the_rest_of_the_line() {
         (stat.state, stat.parent, stat.start_ticks),
         ('S', Pid(7), 99)
     );
-    assert!(!stat.is_kernel_thread);
+    assert!(!stat.is_kernel_thread && !stat.is_exiting);
 }
 
 #[test]

@@ -24,8 +24,8 @@ pub use ptrace::{
     RawRegisters, event_message, interrupt, listen, registers, restart_call, resume, seize,
 };
 pub use sched::{
-    Affinity, Scheduling, become_real_time, current_cpu, outrank_holders, pin_to, raise_niceness,
-    raise_priority,
+    Affinity, Scheduling, become_normal, become_real_time, current_cpu, outrank_holders, pin_to,
+    raise_niceness, raise_priority,
 };
 pub use signals::{
     Gathered, Wake, block, child_signals, signal_source, stop_signals, wait_for_input,

@@ -37,6 +37,13 @@ pub fn outrank_holders() -> bool {
     set_fifo(2, 0)
 }
 
+/// Undoes [`become_real_time`] for the calling thread.
+pub fn become_normal() -> bool {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `parameters` is valid for the call; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) == 0 }
+}
+
 fn set_fifo(sched_priority: i32, flags: i32) -> bool {
     let parameters = libc::sched_param { sched_priority };
     let policy = libc::SCHED_FIFO | flags;

@@ -64,17 +64,9 @@ impl Parts {
         })
     }
 
-    /// Watches a thread, and all it starts. `false`: it is gone.
+    /// As [`watch`].
     fn watch(&mut self, tid: Tid, from_exec: bool) -> Result<bool, Errno> {
-        let what = Watch::Stacks { bytes: STACK_BYTES };
-        for ring in self.records.rings() {
-            match sys::watch(tid, ring, what, from_exec) {
-                Ok(event) => self.events.push(event),
-                Err(Errno::ESRCH) => return Ok(false),
-                Err(errno) => return Err(errno),
-            }
-        }
-        Ok(true)
+        watch(&self.records, &mut self.events, tid, from_exec)
     }
 
     fn into_engine(
@@ -98,13 +90,31 @@ impl Parts {
             deep: self.deep,
             dozing: Dozing::new(),
             rates: Rates::new(cpus),
-            _events: self.events,
+            events: self.events,
             before,
             seat,
             astray: 0,
             switches: Vec::new(),
         })
     }
+}
+
+/// Watches a thread, and all it starts, as long as `events` are open. `false`: it is gone.
+pub(super) fn watch(
+    records: &Records,
+    events: &mut Vec<OwnedFd>,
+    tid: Tid,
+    from_exec: bool,
+) -> Result<bool, Errno> {
+    let what = Watch::Stacks { bytes: STACK_BYTES };
+    for ring in records.rings() {
+        match sys::watch(tid, ring, what, from_exec) {
+            Ok(event) => events.push(event),
+            Err(Errno::ESRCH) => return Ok(false),
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(true)
 }
 
 fn refused(errno: Errno) -> BarrierError {

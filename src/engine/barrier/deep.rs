@@ -7,6 +7,7 @@
 //! is true.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -15,7 +16,7 @@ use super::holders::READ_LIMIT;
 use super::task::{Stack, Task};
 use crate::engine::records::{Kind, StackPlace};
 use crate::process;
-use crate::profile::{Address, Pid, Tid, Timestamp};
+use crate::profile::{Address, Tid, Timestamp};
 use crate::sys::{self, RemoteRange};
 
 /// Reads memory for the tracer.
@@ -30,6 +31,8 @@ pub(super) struct DeepReader {
     ends: HashMap<Tid, Address>,
     /// Threads whose last stack went beyond what was recorded.
     deep: HashSet<Tid>,
+    /// The stacks that threads have left for the one they were on at their last sample.
+    others: HashMap<Tid, Range<Address>>,
     /// What was read in this tick.
     read: Request,
 }
@@ -45,7 +48,6 @@ struct Request {
 
 #[derive(Clone, Copy, Debug)]
 struct DeepRead {
-    pid: Pid,
     tid: Tid,
     /// Of the thread as it left its CPU.
     sp: Address,
@@ -78,20 +80,27 @@ impl DeepReader {
             is_busy: false,
             ends: HashMap::new(),
             deep: HashSet::new(),
+            others: HashMap::new(),
             read: Request::default(),
         }
     }
 
-    /// Takes note of where the stacks of threads end; forgets those of threads that have ended.
+    /// Takes note of where the stacks of threads end, and of other stacks that they have; forgets
+    /// those of threads that have ended.
     pub(super) fn note(
         &mut self,
         ends: impl Iterator<Item = (Tid, Address)>,
+        others: impl Iterator<Item = (Tid, Range<Address>)>,
         alive: &HashMap<Tid, Task>,
     ) {
         self.ends.extend(ends);
+        self.others.extend(others);
+        // An empty one says that it is needed no more.
+        self.others.retain(|_, other| !other.is_empty());
         if self.ends.len() > 2 * alive.len() + MANY_ENDED {
             self.ends.retain(|tid, _| alive.contains_key(tid));
             self.deep.retain(|tid| alive.contains_key(tid));
+            self.others.retain(|tid, _| alive.contains_key(tid));
         }
     }
 
@@ -104,18 +113,29 @@ impl DeepReader {
         } else {
             self.deep.remove(&tid);
         }
-        let reads = self.read.reads.iter().zip(&self.read.ranges);
-        reads
-            .filter(|(read, range)| {
-                read.tid == tid && read.sp == sp && range.address == recorded_to
-            })
-            .find_map(|(_, range)| self.read.bytes.get(range.at..range.at + range.len))
-            .unwrap_or_default()
+        self.read_from(tid, sp, recorded_to).unwrap_or_default()
+    }
+
+    /// The stack that a thread has left for the one it is on, where it was read.
+    pub(super) fn other(&mut self, tid: Tid, sp: Address) -> Option<(Address, &[u8])> {
+        let start = self.others.get(&tid)?.start;
+        let bytes = self.read_from(tid, sp, start)?;
+        Some((start, bytes))
+    }
+
+    /// What was read of a thread from this address on.
+    fn read_from(&self, tid: Tid, sp: Address, address: Address) -> Option<&[u8]> {
+        let mut reads = self.read.reads.iter().zip(&self.read.ranges);
+        let is_it = |read: &DeepRead, range: &RemoteRange| {
+            read.tid == tid && read.sp == sp && range.address == address
+        };
+        let (_, range) = reads.find(|(read, range)| is_it(read, range))?;
+        self.read.bytes.get(range.at..range.at + range.len)
     }
 
     /// Whether there is something to read at the next tick.
     pub(super) fn has_work(&self) -> bool {
-        !self.deep.is_empty() && !self.is_busy
+        !(self.deep.is_empty() && self.others.is_empty()) && !self.is_busy
     }
 
     /// Has the requested ranges read, and waits for that until `limit`.
@@ -141,11 +161,7 @@ impl DeepReader {
 impl Request {
     fn read(&mut self) {
         for (read, range) in self.reads.iter().zip(&mut self.ranges) {
-            sys::read_ranges(
-                Tid(read.pid.0),
-                std::slice::from_mut(range),
-                &mut self.bytes,
-            );
+            sys::read_ranges(read.tid, std::slice::from_mut(range), &mut self.bytes);
         }
         self.finished = process::now();
     }
@@ -163,7 +179,7 @@ impl BarrierEngine {
         }
         self.records.look();
         let mut latest: HashMap<Tid, StackPlace> = HashMap::new();
-        for &tid in &deep.deep {
+        for &tid in deep.deep.iter().chain(deep.others.keys()) {
             let task = self.tasks.by_tid.get(&tid).filter(|task| task.is_fresh);
             if let Some(Task {
                 stack: Stack::InRing(place),
@@ -175,7 +191,7 @@ impl BarrierEngine {
         }
         self.records.ahead(end, |record| {
             if let Kind::Stack(place) = record.kind
-                && deep.deep.contains(&record.tid)
+                && (deep.deep.contains(&record.tid) || deep.others.contains_key(&record.tid))
             {
                 latest.insert(record.tid, place);
             }
@@ -183,9 +199,7 @@ impl BarrierEngine {
         let mut request = std::mem::take(&mut deep.read);
         let mut total = 0;
         for (tid, place) in latest {
-            let (Some(registers), Some(task)) =
-                (self.records.registers(&place), self.tasks.by_tid.get(&tid))
-            else {
+            let Some(registers) = self.records.registers(&place) else {
                 continue;
             };
             let sp = registers.sp();
@@ -194,17 +208,22 @@ impl BarrierEngine {
                 .ends
                 .get(&tid)
                 .map_or(0, |end| end.0.saturating_sub(address.0));
-            if rest == 0 || total + rest > MOST {
-                continue;
-            }
-            let pid = task.pid;
-            request.reads.push(DeepRead { pid, tid, sp });
-            request.ranges.push(RemoteRange {
-                address,
-                at: total as usize,
-                len: rest as usize,
+            let other = deep.others.get(&tid).filter(|other| !other.contains(&sp));
+            let other = other.map_or((Address(0), 0), |other| {
+                (other.start, other.end.0.saturating_sub(other.start.0))
             });
-            total += rest;
+            for (address, len) in [(address, rest), other] {
+                if len == 0 || total + len > MOST {
+                    continue;
+                }
+                request.reads.push(DeepRead { tid, sp });
+                request.ranges.push(RemoteRange {
+                    address,
+                    at: total as usize,
+                    len: len as usize,
+                });
+                total += len;
+            }
         }
         if total > 0 {
             request.bytes.resize(total as usize, 0);

@@ -15,6 +15,7 @@ mod instant;
 mod rates;
 mod task;
 mod tick;
+mod untold;
 mod witness;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -62,7 +63,7 @@ pub struct BarrierEngine {
     dozing: Dozing,
     rates: Rates,
     /// As long as these are open, the kernel records.
-    _events: Vec<OwnedFd>,
+    events: Vec<OwnedFd>,
     /// Where the tracer ran before it took a seat.
     before: Affinity,
     /// The index of the CPU that the tracer sits on.
@@ -133,6 +134,7 @@ impl BarrierEngine {
         while let Some(record) = self.records.next(now) {
             self.tasks.take(record, report);
         }
+        self.watch_dropped(report);
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the records say of each thread.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::exits::Exits;
+use super::untold::goes_on;
 use super::witness::Witness;
 use crate::engine::TreeEvent;
 use crate::engine::records::{Kind, Record, Records, StackPlace};
@@ -31,6 +32,8 @@ pub(super) struct Task {
     /// CPU time since it has been watched.
     pub(super) cpu_time: Nanos,
     name: String,
+    /// It has begun a program of which nothing is mapped yet.
+    is_in_exec: bool,
 }
 
 impl Task {
@@ -84,7 +87,7 @@ pub(super) struct Cpu {
 pub(super) struct Tasks {
     pub(super) by_tid: HashMap<Tid, Task>,
     /// Threads alive of each process.
-    processes: HashMap<Pid, usize>,
+    pub(super) processes: HashMap<Pid, usize>,
     /// What the records say of each CPU.
     pub(super) cpus: Vec<Cpu>,
     /// Threads that may have run since the last tick, some more than once.
@@ -92,9 +95,11 @@ pub(super) struct Tasks {
     /// Records were lost, or none has come yet: who runs where is not known.
     pub(super) is_unsure: bool,
     /// Records were lost at some time: a thread can be new without a record of its birth.
-    has_lost: bool,
+    pub(super) has_lost: bool,
     /// Records lost since the last tick.
     pub(super) lost_now: u64,
+    /// Processes that the kernel has ceased to watch.
+    pub(super) dropped: Vec<Pid>,
     pub(super) exits: Exits,
     witness: Option<Witness>,
 }
@@ -117,9 +122,14 @@ impl Tasks {
             is_unsure: true,
             has_lost: false,
             lost_now: 0,
+            dropped: Vec::new(),
             exits: Exits::default(),
             witness,
         }
+    }
+
+    fn is_in_exec(&self, tid: Tid) -> bool {
+        self.by_tid.get(&tid).is_some_and(|task| task.is_in_exec)
     }
 
     pub(super) fn has_process(&self, pid: Pid) -> bool {
@@ -139,6 +149,7 @@ impl Tasks {
             is_fresh: true,
             cpu_time: Nanos(0),
             name: String::new(),
+            is_in_exec: false,
         };
         self.fresh.push(tid);
         if self.by_tid.insert(tid, task).is_none() {
@@ -166,14 +177,17 @@ impl Tasks {
             Kind::Born { parent, creator } => {
                 self.born((parent, creator), (pid, tid), time, report);
             }
+            Kind::Exit if self.is_in_exec(tid) && goes_on(pid) => self.dropped.push(pid),
             Kind::Exit => self.exit(tid, time, report),
             Kind::Name(name) => self.name(tid, name, time, report),
             Kind::Exec(name) => self.exec(pid, cpu, time, name, report),
-            Kind::Map(entry) => report(TreeEvent::Mapped {
-                pid,
-                time,
-                entry: *entry,
-            }),
+            Kind::Map(entry) => {
+                if let Some(task) = self.by_tid.get_mut(&tid) {
+                    task.is_in_exec = false;
+                }
+                let entry = *entry;
+                report(TreeEvent::Mapped { pid, time, entry });
+            }
             Kind::Lost(count) => self.forget_places(count),
             Kind::Other => {}
         }
@@ -242,7 +256,7 @@ impl Tasks {
         }
     }
 
-    fn born(
+    pub(super) fn born(
         &mut self,
         (parent, creator): (Pid, Tid),
         (pid, tid): (Pid, Tid),
@@ -285,7 +299,7 @@ impl Tasks {
     }
 
     /// A thread is about to end: it runs no more of its program.
-    fn exit(&mut self, tid: Tid, time: Timestamp, report: &mut dyn FnMut(TreeEvent)) {
+    pub(super) fn exit(&mut self, tid: Tid, time: Timestamp, report: &mut dyn FnMut(TreeEvent)) {
         for cpu in &mut self.cpus {
             if cpu.on == Some(tid) {
                 cpu.on = None;
@@ -299,7 +313,7 @@ impl Tasks {
             *count -= 1;
             if *count == 0 {
                 self.processes.remove(&task.pid);
-                let seen = self.witness.as_ref().and_then(|w| w.take(task.pid));
+                let seen = self.witness.as_ref().and_then(|w| w.take(task.pid, time));
                 self.exits
                     .add(task.pid, time, seen.and_then(|seen| seen.end));
             }
@@ -342,6 +356,7 @@ impl Tasks {
             task.since = time;
             task.stack = Stack::None;
             task.name.clear();
+            task.is_in_exec = true;
             if !std::mem::replace(&mut task.is_fresh, true) {
                 self.fresh.push(first);
             }
@@ -357,23 +372,6 @@ impl Tasks {
             maps: None,
         });
         self.name(first, name, time, report);
-    }
-
-    /// After records were lost, nothing is known of where threads are until they are heard of again.
-    fn forget_places(&mut self, count: u64) {
-        self.has_lost = true;
-        self.lost_now += count;
-        self.is_unsure = true;
-        for cpu in &mut self.cpus {
-            cpu.on = None;
-        }
-        for (&tid, task) in &mut self.by_tid {
-            task.place = Place::Unknown;
-            task.stack = Stack::None;
-            if !std::mem::replace(&mut task.is_fresh, true) {
-                self.fresh.push(tid);
-            }
-        }
     }
 
     fn set_on(&mut self, cpu: u32, tid: Tid) {
@@ -405,27 +403,6 @@ impl Tasks {
                 records.stack(place, &mut bytes);
                 task.stack = Stack::Copied(records.registers(place), bytes);
             }
-        }
-    }
-
-    /// After records were lost: who has been born and who has ended meanwhile.
-    pub(super) fn reconcile(&mut self, report: &mut dyn FnMut(TreeEvent)) {
-        let now = process::now();
-        let mut pids: Vec<Pid> = self.processes.keys().copied().collect();
-        pids.extend(process::descendants(&pids));
-        pids.sort_unstable();
-        pids.dedup();
-        let mut alive = HashSet::new();
-        for pid in pids {
-            for tid in process::threads(pid) {
-                alive.insert(tid);
-                self.born((Pid(0), Tid(0)), (pid, tid), now, report);
-                self.read_name(tid, report);
-            }
-        }
-        let ended = self.by_tid.keys().filter(|tid| !alive.contains(tid));
-        for tid in ended.copied().collect::<Vec<_>>() {
-            self.exit(tid, now, report);
         }
     }
 

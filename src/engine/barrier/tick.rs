@@ -21,7 +21,8 @@ const ASTRAY: u32 = 16;
 impl BarrierEngine {
     pub(super) fn take_tick(&mut self, buffer: &mut TickBuffer, report: &mut dyn FnMut(TreeEvent)) {
         let ends = buffer.stack_ends.drain(..);
-        self.deep.note(ends, &self.tasks.by_tid);
+        let others = buffer.outer_stacks.drain(..);
+        self.deep.note(ends, others, &self.tasks.by_tid);
         buffer.restart(self.tasks.fresh.len());
         buffer.carries = true;
         let begin = process::now();
@@ -40,6 +41,7 @@ impl BarrierEngine {
             self.tasks.reconcile(report);
             buffer.records_lost = lost;
         }
+        self.watch_dropped(report);
         let used = self.used_cpu(begin);
         self.holders.allow_read(self.deep.has_work());
         let first = self.hold(begin);
@@ -212,6 +214,13 @@ fn snapshot(
             records.stack(&place, bytes);
             if let Some(behind) = bytes.get_mut(len..) {
                 behind.copy_from_slice(&rest[..behind.len()]);
+            }
+            let other = registers.and_then(|registers| deep.other(tid, registers.sp()));
+            if let Some((start, bytes)) = other {
+                let range = buffer.reserve_bytes(bytes.len());
+                let copied = range.len();
+                buffer.bytes_mut()[range.clone()].copy_from_slice(&bytes[..copied]);
+                snapshot.outer = Some((start, range));
             }
             registers
         }

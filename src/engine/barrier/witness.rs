@@ -16,16 +16,21 @@ use crate::sys::{self, Errno, Wake, Watch};
 /// The thread, and what it has seen.
 #[derive(Debug)]
 pub(super) struct Witness {
-    seen: Arc<Mutex<HashMap<Pid, Seen>>>,
+    seen: Arc<Mutex<Lives>>,
     stop: Arc<Wake>,
     thread: Option<JoinHandle<()>>,
     /// What makes the kernel tell: as long as these are open.
     _events: Vec<OwnedFd>,
 }
 
+/// What was seen of each life under a number, the oldest first: a number can be given again before
+/// the tracer hears of the end of its last bearer.
+type Lives = HashMap<Pid, VecDeque<Seen>>;
+
 /// What was seen of a process.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
+    birth: Timestamp,
     /// Tells how it ended.
     pub(super) end: Option<OwnedFd>,
     programs: VecDeque<Program>,
@@ -61,7 +66,7 @@ impl Witness {
                 }
             }
         }
-        let seen = Arc::<Mutex<HashMap<Pid, Seen>>>::default();
+        let seen = Arc::<Mutex<Lives>>::default();
         let stop = Arc::new(Wake::new()?);
         let fill = sys::Gathered::new(records.sources())?;
         let (shared, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
@@ -86,7 +91,7 @@ impl Witness {
     /// The executable and arguments of the program that a process began at about this time.
     pub(super) fn program(&self, pid: Pid, time: Timestamp) -> Option<(String, Vec<String>)> {
         let mut seen = lock(&self.seen);
-        let programs = &mut seen.get_mut(&pid)?.programs;
+        let programs = &mut seen.get_mut(&pid)?.front_mut()?.programs;
         while let Some(program) = programs.front() {
             if program.time > time + SAME {
                 return None;
@@ -99,22 +104,29 @@ impl Witness {
         None
     }
 
-    /// All that was seen of a process that has ended.
-    pub(super) fn take(&self, pid: Pid) -> Option<Seen> {
-        lock(&self.seen).remove(&pid)
+    /// All that was seen of a process that ended at this time.
+    pub(super) fn take(&self, pid: Pid, end: Timestamp) -> Option<Seen> {
+        let mut seen = lock(&self.seen);
+        let lives = seen.get_mut(&pid)?;
+        let life = lives.pop_front_if(|life| life.birth < end);
+        if lives.is_empty() {
+            seen.remove(&pid);
+        }
+        life
     }
 }
 
-fn look_at(record: &Record, seen: &Mutex<HashMap<Pid, Seen>>) {
+fn look_at(record: &Record, seen: &Mutex<Lives>) {
     let pid = record.pid;
     match &record.kind {
         Kind::Born { parent, .. } if *parent != pid => {
             let end = sys::open_pidfd(pid).ok();
             let newborn = Seen {
+                birth: record.time,
                 end,
                 programs: VecDeque::new(),
             };
-            lock(seen).insert(pid, newborn);
+            lock(seen).entry(pid).or_default().push_back(newborn);
         }
         Kind::Exec(_) => {
             let exe = process::executable(pid);
@@ -128,18 +140,21 @@ fn look_at(record: &Record, seen: &Mutex<HashMap<Pid, Seen>>) {
             }
             let time = record.time;
             let program = Program { time, exe, argv };
-            lock(seen)
-                .entry(pid)
-                .or_default()
-                .programs
-                .push_back(program);
+            let mut seen = lock(seen);
+            let lives = seen.entry(pid).or_default();
+            if lives.is_empty() {
+                lives.push_back(Seen::default());
+            }
+            if let Some(life) = lives.back_mut() {
+                life.programs.push_back(program);
+            }
         }
         _ => {}
     }
 }
 
 /// What a thread of ours that panicked has left is whole: each change is one insertion.
-fn lock(seen: &Mutex<HashMap<Pid, Seen>>) -> MutexGuard<'_, HashMap<Pid, Seen>> {
+fn lock(seen: &Mutex<Lives>) -> MutexGuard<'_, Lives> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
