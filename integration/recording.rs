@@ -120,6 +120,7 @@ struct SampleLine {
     state: String,
     syscall: Option<String>,
     cpu_ns: Option<u64>,
+    #[serde(default)]
     carried: bool,
     #[serde(default)]
     cut: Option<String>,

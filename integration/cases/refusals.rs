@@ -16,11 +16,17 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 
 #[track_caller]
 fn assert_attach_refused(pid: u32, words: &[&str]) {
+    assert_refused_by(&[], pid, words);
+}
+
+#[track_caller]
+fn assert_refused_by(engine: &[&str], pid: u32, words: &[&str]) {
     let scratch = Scratch::new();
     let file = scratch.file("refused.sprof");
     let begin = Instant::now();
     let mut record = sprof::record(100, &file);
     // The time is for a sprof that does not refuse.
+    record.args(engine);
     let outcome = sprof::run(record.args(["-d", "5s", "-p", &pid.to_string()]));
     let took = begin.elapsed();
     outcome.assert_refused(words);
@@ -73,7 +79,8 @@ fn a_process_that_another_tracer_holds() {
         let now = machine::status_field(target.pid(), "TracerPid")?;
         (now == held_by).then_some(())
     });
-    assert_attach_refused(target.pid(), &[&held_by, "tracer"]);
+    // The other engine needs not be the tracer.
+    assert_refused_by(&["--engine", "stop"], target.pid(), &[&held_by, "tracer"]);
     drop(tracer.stdin.take());
     tracer.wait().unwrap();
     machine::assert_undisturbed(target.pid());

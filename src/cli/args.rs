@@ -54,6 +54,13 @@ pub(super) enum Command {
     Dump(DumpArgs),
 }
 
+/// Whom to record of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Follow {
+    All,
+    None,
+}
+
 /// Names of the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Engine {
@@ -95,6 +102,26 @@ pub(super) struct RecordArgs {
     /// [default: sprof.NAME.PID.TIME.sprof]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+
+    /// Record only threads with a name that matches this regular expression
+    #[arg(long, value_name = "REGEX")]
+    pub(super) threads: Option<regex::Regex>,
+
+    /// Record only processes whose first thread has a name that matches this regular expression
+    #[arg(long, value_name = "REGEX")]
+    pub(super) processes: Option<regex::Regex>,
+
+    /// Record children too, or only the processes asked for
+    #[arg(long, value_name = "WHOM", value_enum, default_value_t = Follow::All)]
+    pub(super) follow: Follow,
+
+    /// Begin to take ticks after this time; -d counts from then
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) delay: Option<Duration>,
+
+    /// Hold the program for this share of the time at most, by taking ticks less often: 5%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(super) max_overhead: Option<f64>,
 
     /// How to take every thread's stack at one instant: `barrier` takes the CPUs away from the target
     /// for an instant and stops nothing, `stop` stops its threads, `auto` is the better one that is
@@ -208,4 +235,13 @@ fn duration(text: &str) -> Result<Duration, String> {
         })
         .filter(|duration| !duration.is_zero())
         .ok_or_else(|| "a time is wanted, such as 10, 500ms, 10s, 2m, 1h".to_owned())
+}
+
+/// A part of the whole, from a hundredth of a per cent to all of it, as a number up to 1.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.01..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("not a share from 0.01% to 100%, such as 5%".to_owned()),
+    }
 }

@@ -2,10 +2,10 @@
 
 use nix::errno::Errno;
 
-use super::args::{Engine, RecordArgs};
+use super::args::{Engine, Follow, RecordArgs};
 use super::failure::{CANNOT_EXECUTE, Failure, NOT_FOUND, RECORD_FAILED, limits_hint, output_hint};
 use crate::engine::barrier::BarrierError;
-use crate::engine::{AttachError, Refusal};
+use crate::engine::{AttachError, Refusal, Scope};
 use crate::format::FormatError;
 use crate::profile::{ExitStatus, Nanos};
 use crate::record::{self, Config, EngineChoice, Observer, RecordError, Summary, Target};
@@ -24,6 +24,13 @@ pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
         duration: args.duration,
         output: args.output,
         symbolize: !args.no_symbolize,
+        scope: Scope {
+            follow: args.follow == Follow::All,
+            threads: args.threads,
+            processes: args.processes,
+        },
+        delay: args.delay.unwrap_or_default(),
+        max_overhead: args.max_overhead,
         engine: match args.engine {
             Engine::Auto => EngineChoice::Auto,
             Engine::Barrier => EngineChoice::Barrier,
@@ -91,6 +98,11 @@ fn summary_text(summary: &Summary) -> String {
         lines.push(format!("sprof: pauses: {mean} in the mean, {max} at most"));
     }
     lines.extend(engine_text(summary));
+    if let Some(interval) = summary.longer_interval {
+        lines.push(format!(
+            "sprof: a tick each {interval} only, so as not to hold the program for longer"
+        ));
+    }
     if summary.own_memory > 0 {
         lines.push(format!(
             "sprof: itself: {} of CPU ({:.1} % of one), {:.1} MB of memory",

@@ -9,12 +9,14 @@ mod event;
 mod hold;
 mod records;
 mod refusal;
+mod scope;
 pub mod stop;
 
 pub use buffer::{Amendment, Snapshot, TickBuffer};
 pub use event::TreeEvent;
 pub use hold::HoldFlag;
 pub use refusal::{AttachError, Refusal};
+pub use scope::Scope;
 
 use crate::profile::{Pid, Tid, Timestamp};
 use crate::sys::Wake;

@@ -12,11 +12,17 @@ pub(super) struct Clock {
     seed: u64,
     /// No tick before this: the target is to run.
     rest_until: Timestamp,
+    /// The target is to be held for this share of the time at most.
+    pub(super) max_overhead: Option<f64>,
+    /// Holds since the interval last changed: how many, and how long in sum.
+    holds: (u64, u64),
 }
 
 /// After a tick, the target runs for so many times as long as it was held, at least: sprof holds
 /// it for a quarter of the time at most, whatever rate was asked for.
 const REST: u64 = 3;
+/// So many holds say what one takes.
+const JUDGED_HOLDS: u64 = 16;
 /// A hold that seems longer was one in which sprof itself, or the machine, was stopped.
 const LONGEST_HOLD: Nanos = Nanos(1_000_000_000);
 
@@ -38,12 +44,37 @@ impl Clock {
             next: 0,
             seed,
             rest_until: Timestamp(0),
+            max_overhead: None,
+            holds: (0, 0),
         }
     }
 
-    /// Takes note that the target was held for so long, until now.
-    pub(super) fn held(&mut self, stop: Nanos, now: Timestamp) {
-        self.rest_until = now + Nanos(stop.0.min(LONGEST_HOLD.0) * REST);
+    /// Takes note that the target was held for so long, until now; answers the new interval where
+    /// ticks must be further apart from now on.
+    pub(super) fn held(&mut self, stop: Nanos, now: Timestamp) -> Option<Nanos> {
+        let stop = stop.0.min(LONGEST_HOLD.0);
+        self.rest_until = now + Nanos(stop * REST);
+        self.holds = (self.holds.0 + 1, self.holds.1 + stop);
+        let interval = self.wanted_interval()?;
+        // The grid goes on from the tick that was due next.
+        let next = self.planned(self.next).max(now);
+        self.interval = interval;
+        let passed = self.next.saturating_mul(interval.0);
+        self.start = Timestamp(next.0.saturating_sub(passed));
+        self.holds = (0, 0);
+        Some(interval)
+    }
+
+    /// The interval that keeps to the bound, with a tenth to spare, where the present one does not.
+    /// It is judged by the mean of some holds, and never shortened: so it settles.
+    fn wanted_interval(&self) -> Option<Nanos> {
+        let (count, sum) = self.holds;
+        if count < JUDGED_HOLDS {
+            return None;
+        }
+        let mean = sum as f64 / count as f64;
+        let needed = mean / self.max_overhead?;
+        (needed > self.interval.0 as f64).then(|| Nanos((needed * 1.1) as u64))
     }
 
     /// When the tick after that of the last [`next`](Self::next) is due.

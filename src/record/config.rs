@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::engine::AttachError;
 use crate::engine::barrier::BarrierError;
+use crate::engine::{AttachError, Scope};
 use crate::format::FormatError;
 use crate::profile::{ExitStatus, Nanos, Pid};
 use crate::sys::{Errno, Scheduling};
@@ -26,6 +26,12 @@ pub struct Config {
     pub symbolize: bool,
     /// How to take ticks.
     pub engine: EngineChoice,
+    /// Which of the tree's processes and threads.
+    pub scope: Scope,
+    /// No tick before this time has passed.
+    pub delay: Duration,
+    /// The target is to be held for this share of the time at most.
+    pub max_overhead: Option<f64>,
 }
 
 /// Which engine is wanted.
@@ -116,6 +122,9 @@ pub struct Summary {
     pub stop_total: Nanos,
     /// The longest.
     pub stop_max: Nanos,
+    /// The interval that was kept to instead of the one asked for, so as not to hold the target for
+    /// too long.
+    pub longer_interval: Option<Nanos>,
     /// CPU time of sprof itself while it recorded.
     pub own_cpu: Nanos,
     /// The most memory that sprof itself had in RAM then, in bytes.

@@ -102,6 +102,9 @@ impl Running {
                 .map(|duration| Nanos(duration.as_nanos() as u64)),
             whom: prepared.whom.clone(),
             engine: config.engine,
+            scope: Arc::new(config.scope.clone()),
+            delay: Nanos(config.delay.as_nanos() as u64),
+            max_overhead: config.max_overhead,
             stop: Arc::clone(&stop),
             hold: Arc::clone(&hold),
         };
@@ -206,7 +209,7 @@ fn start_tracer(
 ) -> Result<Tracer, RecordError> {
     let (ready, begun) = channel();
     let handle = std::thread::spawn(move || {
-        match tracer::begin(&plan.whom, plan.engine, &plan.hold, &messages) {
+        match tracer::begin(&plan.whom, plan.engine, &plan.scope, &plan.hold, &messages) {
             Ok((engine, used)) => {
                 let _ = ready.send(Ok(used));
                 tracer::run(&plan, engine, &messages, &returned);
@@ -304,6 +307,7 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
         idle_stops: counts.idle_stops,
         stop_total: counts.stop_total,
         stop_max: counts.stop_max,
+        longer_interval: counts.longer_interval,
         duration: counts.last.since(counts.first.unwrap_or(counts.last)),
         not_traceable: counts.not_traceable.clone(),
         engine_changed: counts.engine_changed.clone(),
@@ -323,9 +327,10 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let whom = prepared.whom.clone();
     // On a thread of its own: when it ends, the target is let go.
     let taken = std::thread::spawn(move || {
-        let hold = Arc::default();
+        let (scope, hold) = (Arc::default(), Arc::default());
         // One stop shows more than waiting for threads to run, and no call is met twice by it.
-        let (mut engine, used) = tracer::begin(&whom, EngineChoice::StopAll, &hold, &messages)?;
+        let (mut engine, used) =
+            tracer::begin(&whom, EngineChoice::StopAll, &scope, &hold, &messages)?;
         let mut report = |event| messages.send(Message::Tree(event));
         let wake = Wake::new().map_err(TracerError::System)?;
         // Threads that were stopped already say so first.

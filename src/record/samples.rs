@@ -54,6 +54,7 @@ pub(super) struct Counts {
     pub(super) last: Timestamp,
     pub(super) not_traceable: Vec<String>,
     pub(super) engine_changed: Option<String>,
+    pub(super) longer_interval: Option<Nanos>,
     /// How processes ended, by the pids asked for.
     pub(super) exits: Vec<(Pid, ExitStatus)>,
 }
@@ -124,6 +125,9 @@ impl<W: Write> Recorder<W> {
                 } => {
                     self.missed(LossKind::TickSkipped, before, count, time)?;
                 }
+                Message::IntervalChanged { time, interval } => {
+                    self.interval_changed(time, interval)?;
+                }
                 Message::EngineChanged { time, why } => self.engine_changed(time, why)?,
                 Message::Dropped { index, time } => {
                     self.missed(LossKind::TickDropped, index, 1, time)?;
@@ -131,6 +135,18 @@ impl<W: Write> Recorder<W> {
             }
         }
         self.own.tell(crate::process::now(), &mut self.writer)
+    }
+
+    fn interval_changed(&mut self, time: Timestamp, interval: Nanos) -> Result<(), FormatError> {
+        self.counts.longer_interval = Some(interval);
+        self.writer.event(&Event::Loss(Loss {
+            time,
+            tick: None,
+            kind: LossKind::IntervalChanged,
+            subject: LossSubject::Session,
+            count: interval.0,
+            detail: format!("a tick each {interval} from here on"),
+        }))
     }
 
     fn engine_changed(&mut self, time: Timestamp, why: String) -> Result<(), FormatError> {

@@ -103,3 +103,33 @@ fn another_stack_grows_with_what_is_wanted_and_is_given_up_when_idle() {
     assert_eq!(thread.follow_outer(None, true), part(0, 0));
     assert_eq!(thread.follow_outer(None, false), None);
 }
+
+#[test]
+fn a_bound_on_the_cost_is_kept_by_longer_intervals() {
+    let mut clock = clock();
+    clock.max_overhead = Some(0.05);
+    let (mut now, mut changes, mut last) = (Timestamp(1_000 * MS), Vec::new(), None);
+    for _ in 0..2_000 {
+        let due = clock.next(now);
+        assert!(due.planned >= now && last.is_none_or(|last| due.index > last));
+        last = Some(due.index);
+        // Four times what is allowed.
+        now = due.planned + Nanos(2 * MS);
+        changes.extend(clock.held(Nanos(2 * MS), now));
+    }
+    // 2 ms / 5 %, and a tenth; once.
+    assert_eq!(changes, [Nanos(44 * MS)]);
+    let due = clock.next(now);
+    let following = clock.next(due.planned);
+    let apart = following.planned.since(due.planned);
+    assert!((22 * MS..=66 * MS).contains(&apart.0), "{apart}");
+}
+
+#[test]
+fn without_a_bound_the_interval_stays() {
+    let mut clock = clock();
+    for tick in 0..100 {
+        let now = Timestamp(2_000 * MS + tick * 100 * MS);
+        assert_eq!(clock.held(Nanos(5 * MS), now), None);
+    }
+}

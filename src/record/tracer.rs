@@ -11,7 +11,7 @@ use super::config::{EngineChoice, EngineUsed};
 use super::launch::Whom;
 use crate::engine::barrier::{BarrierEngine, BarrierError, BarrierRefusal};
 use crate::engine::stop::StopEngine;
-use crate::engine::{AttachError, Engine, HoldFlag, Served, TickBuffer, TreeEvent};
+use crate::engine::{AttachError, Engine, HoldFlag, Scope, Served, TickBuffer, TreeEvent};
 use crate::process;
 use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Scheduling, Wake};
@@ -32,6 +32,11 @@ pub(super) enum Message {
         index: u64,
         time: Timestamp,
     },
+    /// Ticks are taken so far apart from now on.
+    IntervalChanged {
+        time: Timestamp,
+        interval: Nanos,
+    },
     /// Ticks are taken by stopping from now on.
     EngineChanged {
         time: Timestamp,
@@ -43,10 +48,15 @@ pub(super) enum Message {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) interval: Nanos,
-    /// Counts from the moment the target is traced.
+    /// Counts from the end of the delay.
     pub(super) duration: Option<Nanos>,
     pub(super) whom: Whom,
     pub(super) engine: EngineChoice,
+    pub(super) scope: Arc<Scope>,
+    /// No tick before this time has passed.
+    pub(super) delay: Nanos,
+    /// The target is held for this share of the time at most, by longer intervals.
+    pub(super) max_overhead: Option<f64>,
     pub(super) stop: Arc<StopFlag>,
     pub(super) hold: Arc<HoldFlag>,
 }
@@ -87,6 +97,7 @@ const FEWEST_BUFFERS: usize = 3;
 pub(super) fn begin(
     whom: &Whom,
     choice: EngineChoice,
+    scope: &Arc<Scope>,
     hold: &Arc<HoldFlag>,
     messages: &ToUnwinder,
 ) -> Result<(Box<dyn Engine>, EngineUsed), TracerError> {
@@ -98,8 +109,8 @@ pub(super) fn begin(
     };
     if matches!(choice, EngineChoice::Auto | EngineChoice::Barrier) {
         let begun = match whom {
-            Whom::Gated(pid) => BarrierEngine::attach_gated(*pid, &mut report),
-            Whom::Running(pids) => BarrierEngine::attach(pids, &mut report),
+            Whom::Gated(pid) => BarrierEngine::attach_gated(*pid, scope, &mut report),
+            Whom::Running(pids) => BarrierEngine::attach(pids, scope, &mut report),
         };
         match begun {
             Ok(engine) => return Ok((Box::new(engine), used)),
@@ -111,7 +122,8 @@ pub(super) fn begin(
         }
     }
     let elide = choice != EngineChoice::StopAll;
-    let mut engine = StopEngine::new(Arc::clone(hold), elide).map_err(TracerError::System)?;
+    let engine = StopEngine::new(Arc::clone(hold), elide, Arc::clone(scope));
+    let mut engine = engine.map_err(TracerError::System)?;
     used.scheduling = sys::raise_priority();
     match whom {
         Whom::Gated(pid) => engine.attach_gated(*pid, &mut report)?,
@@ -139,7 +151,7 @@ fn reporter(messages: &ToUnwinder) -> impl FnMut(TreeEvent) + '_ {
 /// Goes on with the engine that stops.
 fn change(
     old: Box<dyn Engine>,
-    hold: &Arc<HoldFlag>,
+    plan: &Plan,
     messages: &ToUnwinder,
     why: String,
 ) -> Result<Box<dyn Engine>, sys::Errno> {
@@ -148,7 +160,7 @@ fn change(
     let time = process::now();
     messages.send(Message::EngineChanged { time, why });
     let mut report = reporter(messages);
-    let mut engine = StopEngine::new(Arc::clone(hold), false)?;
+    let mut engine = StopEngine::new(Arc::clone(&plan.hold), false, Arc::clone(&plan.scope))?;
     sys::raise_priority();
     let mut pids: Vec<Pid> = before.iter().map(|&(pid, _)| pid).collect();
     pids.sort_unstable();
@@ -180,9 +192,10 @@ pub(super) fn run(
     messages: &ToUnwinder,
     returned: &Receiver<Box<TickBuffer>>,
 ) {
-    let start = process::now();
+    let start = process::now() + plan.delay;
     let end = plan.duration.map(|duration| start + duration);
     let mut clock = Clock::new(start, plan.interval, start.0);
+    clock.max_overhead = plan.max_overhead;
     let mut report = reporter(messages);
     let (mut buffers, mut limit) = (0, BUFFERS);
     let mut free: Vec<Box<TickBuffer>> = Vec::new();
@@ -227,11 +240,14 @@ pub(super) fn run(
         buffer.planned = due.planned;
         buffer.next = clock.following();
         engine.tick(&mut buffer, &mut report);
-        clock.held(buffer.stop, process::now());
+        if let Some(interval) = clock.held(buffer.stop, process::now()) {
+            let time = process::now();
+            messages.send(Message::IntervalChanged { time, interval });
+        }
         limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
         messages.send(Message::Tick(buffer));
         if let Some(why) = engine.too_costly() {
-            engine = match change(engine, &plan.hold, messages, why) {
+            engine = match change(engine, plan, messages, why) {
                 Ok(engine) => engine,
                 Err(_) => return,
             };

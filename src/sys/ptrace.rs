@@ -28,16 +28,16 @@ const USER_CODE_64: u64 = 0x33;
 /// Begins to trace a thread without stopping it. Its future threads and children are traced from
 /// their first instruction on; if sprof dies, all of them run on untraced.
 ///
+/// `follow`: also the processes it forks, not only its threads.
+///
 /// # Errors
 /// `EPERM`: not allowed, already traced, or ending; `ESRCH`: gone.
-pub fn seize(tid: Tid) -> Result<(), Errno> {
+pub fn seize(tid: Tid, follow: bool) -> Result<(), Errno> {
     use ptrace::Options as O;
-    let options = O::PTRACE_O_TRACECLONE
-        | O::PTRACE_O_TRACEFORK
-        | O::PTRACE_O_TRACEVFORK
-        | O::PTRACE_O_TRACEVFORKDONE
-        | O::PTRACE_O_TRACEEXEC
-        | O::PTRACE_O_TRACEEXIT;
+    let mut options = O::PTRACE_O_TRACECLONE | O::PTRACE_O_TRACEEXEC | O::PTRACE_O_TRACEEXIT;
+    if follow {
+        options |= O::PTRACE_O_TRACEFORK | O::PTRACE_O_TRACEVFORK | O::PTRACE_O_TRACEVFORKDONE;
+    }
     ptrace::seize(NixPid::from_raw(tid.0), options)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use super::BarrierEngine;
 use super::BarrierError;
@@ -13,7 +14,7 @@ use super::task::{Place, Tasks};
 use super::witness::Witness;
 use crate::engine::records::Records;
 use crate::engine::refusal::explain;
-use crate::engine::{AttachError, Refusal, TreeEvent};
+use crate::engine::{AttachError, Refusal, Scope, TreeEvent};
 use crate::process::{self, ancestors, descendants, read_stat, threads};
 use crate::profile::{Pid, Tid};
 use crate::sys::{self, Affinity, Errno, Gathered, Watch};
@@ -131,13 +132,14 @@ impl BarrierEngine {
     /// When the engine cannot be had.
     pub fn attach_gated(
         pid: Pid,
+        scope: &Arc<Scope>,
         report: &mut dyn FnMut(TreeEvent),
     ) -> Result<BarrierEngine, BarrierRefusal> {
         let mut parts = Parts::new()?;
         let tid = Tid(pid.0);
         parts.watch(tid, true).map_err(refused)?;
         let witness = Witness::start(&parts.cpus, &[tid], true).ok();
-        let mut tasks = Tasks::new(&parts.cpus, witness);
+        let mut tasks = Tasks::new(&parts.cpus, witness, Arc::clone(scope));
         let start = process::now();
         tasks.add(pid, tid, Place::Gated, start);
         report(TreeEvent::Process {
@@ -162,6 +164,7 @@ impl BarrierEngine {
     /// When one of the roots refuses, or the engine cannot be had.
     pub fn attach(
         roots: &[Pid],
+        scope: &Arc<Scope>,
         report: &mut dyn FnMut(TreeEvent),
     ) -> Result<BarrierEngine, BarrierRefusal> {
         let own = Pid(std::process::id() as i32);
@@ -182,12 +185,14 @@ impl BarrierEngine {
         } else {
             None
         };
-        let mut tasks = Tasks::new(&parts.cpus, witness);
+        let mut tasks = Tasks::new(&parts.cpus, witness, Arc::clone(scope));
         let mut refused = HashSet::new();
         // A process that was not yet watched may have forked meanwhile: until a pass is empty.
         for pass in 0.. {
             let mut found = roots.to_vec();
-            found.extend(descendants(roots));
+            if scope.follow {
+                found.extend(descendants(roots));
+            }
             found.retain(|pid| !tasks.has_process(*pid) && !refused.contains(pid));
             if found.is_empty() {
                 break;

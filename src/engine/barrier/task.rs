@@ -1,12 +1,13 @@
 //! What the records say of each thread.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::exits::Exits;
 use super::untold::goes_on;
 use super::witness::Witness;
-use crate::engine::TreeEvent;
 use crate::engine::records::{Kind, Record, Records, StackPlace};
+use crate::engine::{Scope, TreeEvent};
 use crate::memory::Registers;
 use crate::process;
 use crate::profile::{Nanos, Pid, RunState, Tid, Timestamp};
@@ -32,6 +33,8 @@ pub(super) struct Task {
     /// CPU time since it has been watched.
     pub(super) cpu_time: Nanos,
     name: String,
+    /// It is to be recorded: its name was among those wanted once.
+    pub(super) is_selected: bool,
     /// It has begun a program of which nothing is mapped yet.
     is_in_exec: bool,
 }
@@ -88,6 +91,7 @@ pub(super) struct Tasks {
     pub(super) by_tid: HashMap<Tid, Task>,
     /// Threads alive of each process.
     pub(super) processes: HashMap<Pid, usize>,
+    scope: Arc<Scope>,
     /// What the records say of each CPU.
     pub(super) cpus: Vec<Cpu>,
     /// Threads that may have run since the last tick, some more than once.
@@ -105,8 +109,9 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn new(cpus: &[u32], witness: Option<Witness>) -> Tasks {
+    pub(super) fn new(cpus: &[u32], witness: Option<Witness>, scope: Arc<Scope>) -> Tasks {
         Tasks {
+            scope,
             by_tid: HashMap::new(),
             processes: HashMap::new(),
             cpus: cpus
@@ -149,6 +154,7 @@ impl Tasks {
             is_fresh: true,
             cpu_time: Nanos(0),
             name: String::new(),
+            is_selected: !self.scope.selects(),
             is_in_exec: false,
         };
         self.fresh.push(tid);
@@ -267,6 +273,9 @@ impl Tasks {
             return;
         }
         let is_new_process = !self.processes.contains_key(&pid);
+        if is_new_process && !self.scope.follow {
+            return;
+        }
         self.add(pid, tid, Place::Unborn, time);
         if is_new_process {
             self.exits.reused(pid, report);
@@ -295,6 +304,30 @@ impl Tasks {
         {
             task.name.clone_from(&name);
             report(TreeEvent::Name { tid, time, name });
+            self.select(tid);
+        }
+    }
+
+    /// A thread has got a name: it, and where it is the first one its whole process, may be wanted
+    /// from now on.
+    fn select(&mut self, tid: Tid) {
+        let Some(pid) = self.by_tid.get(&tid).map(|task| task.pid) else {
+            return;
+        };
+        if !self.scope.selects() {
+            return;
+        }
+        let first = self.by_tid.get(&Tid(pid.0));
+        let process = first.map_or(String::new(), |first| first.name.clone());
+        let is_first = tid.0 == pid.0;
+        for (&other, task) in &mut self.by_tid {
+            if other == tid || (is_first && task.pid == pid) {
+                let is_wanted = self.scope.wants(&process, &task.name);
+                if is_wanted && !std::mem::replace(&mut task.is_selected, true) {
+                    task.is_fresh = true;
+                    self.fresh.push(other);
+                }
+            }
         }
     }
 
@@ -330,6 +363,9 @@ impl Tasks {
         name: String,
         report: &mut dyn FnMut(TreeEvent),
     ) {
+        if !self.processes.contains_key(&pid) {
+            return;
+        }
         let first = Tid(pid.0);
         let others: Vec<Tid> = self
             .by_tid

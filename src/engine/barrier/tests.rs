@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::task::{Place, Stack, Tasks};
 use crate::engine::TreeEvent;
 use crate::engine::records::{Kind, Record, StackPlace};
@@ -5,7 +7,7 @@ use crate::profile::{Nanos, Pid, Tid, Timestamp};
 
 /// Process 10, whose first thread runs on CPU 0 since time 100.
 fn tasks() -> Tasks {
-    let mut tasks = Tasks::new(&[0, 1], None);
+    let mut tasks = Tasks::new(&[0, 1], None, Arc::default());
     tasks.add(Pid(10), Tid(10), Place::Unknown, Timestamp(0));
     tell(&mut tasks, 10, 100, 0, Kind::SwitchIn);
     tasks

@@ -118,6 +118,10 @@ impl BarrierEngine {
             let Some(task) = self.tasks.by_tid.get_mut(&tid).filter(|task| task.is_fresh) else {
                 return false;
             };
+            if !task.is_selected {
+                task.is_fresh = false;
+                return false;
+            }
             let sources = (&self.records, &mut self.deep);
             let Some(snapshot) = snapshot(tid, task, sources, buffer, held_since) else {
                 return true;

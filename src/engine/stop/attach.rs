@@ -22,7 +22,7 @@ impl StopEngine {
         report: &mut dyn FnMut(TreeEvent),
     ) -> Result<(), AttachError> {
         let tid = Tid(pid.0);
-        sys::seize(tid).map_err(|errno| AttachError {
+        sys::seize(tid, self.scope.follow).map_err(|errno| AttachError {
             pid,
             refusal: explain(pid, errno),
         })?;
@@ -141,7 +141,7 @@ impl StopEngine {
                 if self.by_tid.contains_key(&tid) {
                     continue;
                 }
-                if let Err(errno) = sys::seize(tid) {
+                if let Err(errno) = sys::seize(tid, self.scope.follow) {
                     // A first thread that has ended while others run says EPERM: go on.
                     refusal = explain(Pid(tid.0), errno);
                     refused.insert(tid, refusal.clone());

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use nix::sys::signalfd::SignalFd;
 
-use super::{Engine, HoldFlag, Served, TickBuffer, TreeEvent};
+use super::{Engine, HoldFlag, Scope, Served, TickBuffer, TreeEvent};
 use crate::process;
 use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Wake};
@@ -36,6 +36,7 @@ use watch::Switches;
 /// All traced threads and what they report.
 #[derive(Debug)]
 pub struct StopEngine {
+    scope: Arc<Scope>,
     tracees: Vec<Tracee>,
     by_tid: HashMap<Tid, usize>,
     /// Number of traced threads of each traced process.
@@ -71,8 +72,13 @@ impl StopEngine {
     ///
     /// # Errors
     /// The system's, when it has no more file descriptors.
-    pub fn new(hold: Arc<HoldFlag>, elide: bool) -> Result<StopEngine, sys::Errno> {
+    pub fn new(
+        hold: Arc<HoldFlag>,
+        elide: bool,
+        scope: Arc<Scope>,
+    ) -> Result<StopEngine, sys::Errno> {
         Ok(StopEngine {
+            scope,
             tracees: Vec::new(),
             by_tid: HashMap::new(),
             processes: HashMap::new(),

@@ -90,7 +90,7 @@ impl StopEngine {
         let clocks = process::read_clocks();
         for (pid, tids) in found {
             let is_traced = self.processes.contains_key(&pid);
-            if !is_traced && self.is_below_ours(pid) {
+            if !is_traced && self.scope.follow && self.is_below_ours(pid) {
                 if let Err(refusal) = self.attach_process(pid, &clocks, report) {
                     self.report_refusal(pid, &refusal, report);
                 }

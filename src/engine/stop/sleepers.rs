@@ -29,6 +29,8 @@ pub(super) enum Plan {
     InterruptIdle,
     /// It has not run: its last sample holds.
     Carry,
+    /// Nobody wants it recorded.
+    Ignore,
     /// It was read: the number of its reading.
     Read(usize),
 }
@@ -96,10 +98,18 @@ impl StopEngine {
             tracee.is_quelled = false;
             tracee.plan = Plan::Interrupt;
         }
+        // Where somebody is left out, nobody may be taken for ended.
+        buffer.carries = self.elides();
         if self.elides() {
-            buffer.carries = true;
             for index in 0..self.tracees.len() {
                 self.plan_thread(index, buffer);
+            }
+        }
+        if self.scope.selects() {
+            for tracee in &mut self.tracees {
+                if !tracee.is_selected {
+                    tracee.plan = Plan::Ignore;
+                }
             }
         }
     }

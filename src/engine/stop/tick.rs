@@ -83,7 +83,8 @@ impl StopEngine {
         for index in 0..self.tracees.len() {
             let tracee = &self.tracees[index];
             match tracee.phase {
-                Phase::Free if matches!(tracee.plan, Plan::Carry | Plan::Read(_)) => {}
+                Phase::Free
+                    if matches!(tracee.plan, Plan::Carry | Plan::Read(_) | Plan::Ignore) => {}
                 Phase::Free => self.interrupt(index, buffer),
                 Phase::Starting => self.waiting.push(index),
                 // Its last interrupt may have been swallowed by another stop. Nobody waits for it.

@@ -36,6 +36,8 @@ pub(super) struct Tracee {
     pub(super) activity: Activity,
     /// What becomes of it in this tick.
     pub(super) plan: Plan,
+    /// Its name was among those wanted once.
+    pub(super) is_selected: bool,
     /// It woke in this tick, and was stopped so that others could be.
     pub(super) is_quelled: bool,
     pub(super) need: Need,
@@ -98,6 +100,7 @@ impl Tracee {
             syscall: None,
             activity: Activity::unproven(process::now()),
             plan: Plan::Interrupt,
+            is_selected: false,
             is_quelled: false,
             need: Need::Nothing,
             known: None,
@@ -179,11 +182,30 @@ impl StopEngine {
         };
         if name != tracee.name {
             tracee.name.clone_from(&name);
+            self.select(index);
+            let tracee = &self.tracees[index];
             report(TreeEvent::Name {
                 tid: tracee.tid,
                 time: process::now(),
                 name,
             });
+        }
+    }
+
+    /// A thread has got a name: it, and where it is the first one its whole process, may be wanted
+    /// from now on.
+    fn select(&mut self, index: usize) {
+        if !self.scope.selects() {
+            return;
+        }
+        let (pid, tid) = (self.tracees[index].pid, self.tracees[index].tid);
+        let first = self.by_tid.get(&Tid(pid.0));
+        let process = first.map_or(String::new(), |&first| self.tracees[first].name.clone());
+        let is_first = tid.0 == pid.0;
+        for tracee in &mut self.tracees {
+            if tracee.tid == tid || (is_first && tracee.pid == pid) {
+                tracee.is_selected |= self.scope.wants(&process, &tracee.name);
+            }
         }
     }
 
