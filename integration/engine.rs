@@ -17,6 +17,10 @@ pub struct Engine {
     pub leaves_sleepers: bool,
     /// It needs to be the tracer of each thread: what another program traces is not recorded.
     pub must_trace: bool,
+    /// How many ticks it takes until it has learnt where a stack is.
+    pub learns: usize,
+    /// It shows stacks of some megabytes.
+    pub shows_huge_stacks: bool,
     /// Rows of `eintr_matrix` that may be answered `EINTR`, or early, or never end.
     pub disturbs: &'static [&'static str],
 }
@@ -28,6 +32,8 @@ pub const ENGINES: &[Engine] = &[
         options: &["--engine", "barrier"],
         leaves_sleepers: true,
         must_trace: false,
+        learns: 12,
+        shows_huge_stacks: false,
         disturbs: &[],
     },
     Engine {
@@ -35,6 +41,8 @@ pub const ENGINES: &[Engine] = &[
         options: &["--engine", "stop"],
         leaves_sleepers: true,
         must_trace: true,
+        learns: 1,
+        shows_huge_stacks: true,
         disturbs: &[],
     },
 ];

@@ -42,9 +42,9 @@ fn a_signal_on_a_stack_of_its_own_is_followed_to_what_it_interrupted() {
             assert!(verdict.judged >= 50, "{verdict:?}");
             assert_eq!(verdict.lies, 0, "{verdict:?}");
             let wrong = verdict.judged - verdict.right;
-            // The first tick of each learns where the other stack is.
+            // The first ticks of each learn where the other stack is.
             assert!(
-                wrong <= 1 + wrong_max(verdict.judged, 0.001),
+                wrong <= engine.learns + wrong_max(verdict.judged, 0.001),
                 "{outer}: {verdict:?}"
             );
         }
@@ -71,7 +71,7 @@ fn interrupted_at_another_depth_each_time() {
         // What is copied reaches a page further down than what was wanted last; a call of work()
         // takes at least 16 bytes and at most 64, so 100 of them take two pages at most.
         assert!(
-            judged - right <= 3 + wrong_max(judged, 0.001),
+            judged - right <= 3 * engine.learns + wrong_max(judged, 0.001),
             "{right} of {judged}"
         );
     });
@@ -82,6 +82,14 @@ fn a_hundred_thousand_calls_deep() {
     let _cpus = alone();
     each(|engine| {
         let (recording, spans) = record(engine, "deep", 50);
+        if !engine.shows_huge_stacks {
+            let verdict = spans[0].judge(&recording, |sample| {
+                sample.shows("bottom") && sample.cut.as_deref() == Some("not-copied")
+            });
+            assert!(verdict.judged >= 10, "{verdict:?}");
+            assert_eq!(verdict.lies, 0, "{verdict:?}");
+            return;
+        }
         let verdict = spans[0].judge(&recording, |sample| {
             let digs = sample.frames.iter().filter(|name| is(name, "dig")).count();
             let omitted: Vec<usize> = sample
@@ -119,10 +127,11 @@ fn a_frame_of_two_hundred_thousand_bytes() {
             whole && sample.cut.is_none()
         });
         assert!(verdict.judged >= 20, "{verdict:?}");
+        assert_eq!(verdict.lies, 0, "{verdict:?}");
         let wrong = verdict.judged - verdict.right;
         assert!(
-            wrong <= 1,
-            "the first tick learns where the stack ends: {verdict:?}"
+            wrong <= engine.learns,
+            "the first ticks learn where the stack ends: {verdict:?}"
         );
     });
 }

@@ -1,7 +1,7 @@
 //! Why a process cannot be traced.
 
-use crate::process::{read_stat, read_status};
-use crate::profile::Pid;
+use crate::process::{read_stat, read_status, threads};
+use crate::profile::{Pid, Tid};
 use crate::sys::Errno;
 
 /// Tracing `pid` was refused.
@@ -55,7 +55,8 @@ pub(super) fn explain(pid: Pid, errno: Errno) -> Refusal {
     let (Some(stat), Some(status)) = (read_stat(pid), read_status(pid)) else {
         return Refusal::NoSuchProcess;
     };
-    if matches!(stat.state, 'Z' | 'X') {
+    // One whose first thread has ended, while others run, is as alive as any.
+    if matches!(stat.state, 'Z' | 'X') && threads(pid).iter().all(|tid| has_ended(pid, *tid)) {
         return Refusal::Zombie;
     }
     if stat.is_kernel_thread {
@@ -79,4 +80,9 @@ pub(super) fn explain(pid: Pid, errno: Errno) -> Refusal {
         },
         errno => Refusal::Other(errno),
     }
+}
+
+fn has_ended(pid: Pid, tid: Tid) -> bool {
+    let stat = (tid.0 != pid.0).then(|| read_stat(Pid(tid.0))).flatten();
+    stat.is_none_or(|stat| matches!(stat.state, 'Z' | 'X'))
 }

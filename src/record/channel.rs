@@ -23,10 +23,14 @@ pub(super) struct ToUnwinder {
 pub(super) struct FromTracer {
     receive: Receiver<Message>,
     unwinder: Arc<OnceLock<Thread>>,
+    /// The engine is waiting for what the unwinder finds out.
+    pub(super) is_urgent: bool,
 }
 
-/// The unwinder looks for messages this often.
+/// The unwinder looks for messages this often…
 const PAUSE: Duration = Duration::from_millis(20);
+/// …and this often while the engine can use what it finds out.
+const SHORT_PAUSE: Duration = Duration::from_millis(2);
 
 /// A new way, both ends.
 pub(super) fn to_unwinder() -> (ToUnwinder, FromTracer) {
@@ -36,7 +40,12 @@ pub(super) fn to_unwinder() -> (ToUnwinder, FromTracer) {
         send,
         unwinder: Arc::clone(&unwinder),
     };
-    (to, FromTracer { receive, unwinder })
+    let from = FromTracer {
+        receive,
+        unwinder,
+        is_urgent: true,
+    };
+    (to, from)
 }
 
 impl ToUnwinder {
@@ -64,7 +73,10 @@ impl Iterator for FromTracer {
             match self.receive.try_recv() {
                 Ok(message) => return Some(message),
                 Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => std::thread::park_timeout(PAUSE),
+                Err(TryRecvError::Empty) => {
+                    let pause = if self.is_urgent { SHORT_PAUSE } else { PAUSE };
+                    std::thread::park_timeout(pause);
+                }
             }
         }
     }

@@ -34,11 +34,16 @@ pub(super) struct Recorder<W> {
     /// Frames of the stack at hand.
     frames: Vec<Frame>,
     lanes: Lanes,
+    /// Until then, the engine is told at once what is found out: more of it may come.
+    urgent_until: Timestamp,
     /// The writer's group that the stacks of the lanes are of.
     group: u64,
     pub(super) counts: Counts,
     pub(super) own: OwnCost,
 }
+
+/// Where something was found out that the engine can use, there is more of it for so long.
+const URGENCY: Nanos = Nanos(1_000_000_000);
 
 /// What has been recorded.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +103,7 @@ impl<W: Write> Recorder<W> {
             addresses: BTreeMap::new(),
             frames: Vec::new(),
             lanes: Lanes::default(),
+            urgent_until: Timestamp(0),
             group: 0,
             counts: Counts::default(),
             own: OwnCost::default(),
@@ -110,11 +116,12 @@ impl<W: Write> Recorder<W> {
         messages: &mut FromTracer,
         returned: &Sender<Box<TickBuffer>>,
     ) -> Result<(), FormatError> {
-        for message in messages {
+        while let Some(message) = messages.next() {
             match message {
                 Message::Tree(event) => self.tree_event(event)?,
                 Message::Tick(mut buffer) => {
                     self.tick(&mut buffer)?;
+                    messages.is_urgent = buffer.time < self.urgent_until;
                     // The tracer may have ended.
                     let _ = returned.send(buffer);
                 }
@@ -244,6 +251,9 @@ impl<W: Write> Recorder<W> {
             if let Some(sample) = self.sample(snapshot, unwound, &mut hints) {
                 self.lanes.set(sample);
             }
+        }
+        if !(hints.stack_ends.is_empty() && hints.outer_stacks.is_empty()) {
+            self.urgent_until = buffer.time + URGENCY;
         }
         buffer.stack_ends.extend(hints.stack_ends);
         buffer.outer_stacks.extend(hints.outer_stacks);

@@ -92,7 +92,9 @@ impl StopEngine {
         if is_cut_by_us {
             let (tid, pid) = (self.tracees[index].tid, self.tracees[index].pid);
             let tracee = &self.tracees[index];
-            let began_now = signal.is_none() && tracee.plan == Plan::InterruptRunning;
+            // One that has woken since the plan was made has run, too.
+            let has_run = tracee.plan == Plan::InterruptRunning || tracee.is_quelled;
+            let began_now = signal.is_none() && has_run;
             if began_now || raw.as_ref().is_some_and(waits_forever) {
                 // Fails when it was killed meanwhile; its end is reported next.
                 let _ = sys::restart_call(tid);
