@@ -158,7 +158,7 @@ pub(super) fn failure(error: RecordError) -> Failure {
         } => (output_hint(path, error), RECORD_FAILED),
         RecordError::ForeignProc => (Some(Hint::ForeignProc), RECORD_FAILED),
         RecordError::Write { .. } => (None, RECORD_FAILED),
-        RecordError::NoBarrier(why) => (Some(barrier_hint(*why)), RECORD_FAILED),
+        RecordError::NoBarrier(why) => (barrier_hint(*why), RECORD_FAILED),
         RecordError::System { why, .. } => (limits_hint(&(*why).into()), RECORD_FAILED),
     };
     Failure::new(error.into(), hint).with_code(code)
@@ -191,12 +191,13 @@ fn refusal_hint(refusal: &Refusal) -> Option<Hint> {
 }
 
 /// What permits the barrier engine.
-fn barrier_hint(why: BarrierError) -> Hint {
-    match why {
+fn barrier_hint(why: BarrierError) -> Option<Hint> {
+    Some(match why {
         BarrierError::NotRealTime | BarrierError::NotPermitted => Hint::BarrierDenied,
         BarrierError::CpuNotOurs(_) => Hint::CpusDenied,
         BarrierError::NoRecords(_) => Hint::NoPerfEvents,
-    }
+        BarrierError::NoThread(why) => return limits_hint(&why.into()),
+    })
 }
 
 fn execute_hint(why: Errno) -> Option<Hint> {

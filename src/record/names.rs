@@ -13,6 +13,7 @@ use crate::profile::{
     Frame, ModuleId, ModuleOffset, Profile, Recording, RecordingError, StackTable, Symbolized, Tick,
 };
 use crate::symbolize::symbolize;
+use crate::sys;
 
 /// Names found for one module, by lookup offset.
 pub(super) type Found = (ModuleId, Vec<(ModuleOffset, Symbolized)>);
@@ -37,9 +38,12 @@ pub(super) fn find_names(
     let queue = Arc::new(Mutex::new(modules));
     let done = Arc::new(AtomicU64::new(0));
     let (send, found) = channel();
-    for _ in 0..workers {
+    let start = || {
         let (queue, done, send) = (Arc::clone(&queue), Arc::clone(&done), send.clone());
-        std::thread::spawn(move || work(&queue, &done, &send));
+        sys::start_thread(move || work(&queue, &done, &send)).is_ok()
+    };
+    if (0..workers).take_while(|_| start()).count() == 0 {
+        work(&queue, &done, &send);
     }
     drop(send);
     receive(&found, &mut take, || {

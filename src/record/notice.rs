@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::profile::Pid;
-use crate::sys;
+use crate::sys::{self, Errno};
 
 /// Something to react to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +30,20 @@ pub(super) struct Notices {
 
 impl Notices {
     /// Begins to watch for [`sys::stop_signals`], which must be blocked in all threads.
-    pub(super) fn new() -> Notices {
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn new() -> Result<Notices, Errno> {
         let (send, receive) = channel();
         let signals = send.clone();
-        std::thread::spawn(move || {
+        sys::start_thread(move || {
             while let Ok(signal) = sys::stop_signals().wait() {
                 if signals.send(Notice::Signal(signal as i32)).is_err() {
                     return;
                 }
             }
-        });
-        Notices { send, receive }
+        })?;
+        Ok(Notices { send, receive })
     }
 
     /// For those who have something to tell.
@@ -64,11 +67,12 @@ impl Notices {
     pub(super) fn until_ended(&self, command: Pid) -> Option<i32> {
         let ended = sys::open_pidfd(command).ok()?;
         let send = self.sender();
-        std::thread::spawn(move || {
+        sys::start_thread(move || {
             sys::wait_for_input([ended.as_fd()], None);
             // Nobody waits any more after a signal.
             let _ = send.send(Notice::CommandEnded);
-        });
+        })
+        .ok()?;
         loop {
             match self.receive.recv() {
                 Ok(Notice::Signal(signal)) => return Some(signal),

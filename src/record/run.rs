@@ -23,7 +23,7 @@ use crate::engine::{HoldFlag, TickBuffer};
 use crate::format::{FormatError, Limits, Writer};
 use crate::process;
 use crate::profile::{Event, Nanos, Pid, Timestamp};
-use crate::sys::{self, Wake};
+use crate::sys::{self, Errno, Wake};
 
 /// Records, until the target has ended, the time is over or a signal asks for the end.
 ///
@@ -38,7 +38,7 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
         .chain(sys::child_signals().iter())
         .collect();
     let mask = sys::block(&blocked).map_err(RecordError::system("block signals"))?;
-    let notices = Notices::new();
+    let notices = Notices::new().map_err(no_thread())?;
     let mut prepared = Prepared::new(&config.target, &mask)?;
     sys::raise_file_limit();
     let (output, file) = prepared.create_output(config.output.as_deref())?;
@@ -78,7 +78,7 @@ const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 struct Running {
     stop: Arc<StopFlag>,
     tracer: JoinHandle<()>,
-    unwinder: JoinHandle<(Recorder<File>, Result<(), FormatError>)>,
+    unwinder: Unwinder,
     used: EngineUsed,
     child: Option<Pid>,
 }
@@ -115,7 +115,8 @@ impl Running {
                 path: path.to_path_buf(),
                 error,
             })?;
-        let unwinder = start_unwinder(writer, hold, received, give_back, &stop, notices);
+        let unwinder = start_unwinder(writer, hold, received, give_back, &stop, notices)
+            .map_err(no_thread())?;
         Ok(Running {
             stop,
             tracer,
@@ -200,6 +201,11 @@ fn limits() -> Limits {
 }
 
 type Tracer = (JoinHandle<()>, EngineUsed);
+type Unwinder = JoinHandle<(Recorder<File>, Result<(), FormatError>)>;
+
+fn no_thread() -> impl FnOnce(Errno) -> RecordError {
+    RecordError::system("start a thread")
+}
 
 /// Starts the tracer; comes back when the target is traced, or refuses.
 fn start_tracer(
@@ -208,7 +214,7 @@ fn start_tracer(
     returned: Receiver<Box<TickBuffer>>,
 ) -> Result<Tracer, RecordError> {
     let (ready, begun) = channel();
-    let handle = std::thread::spawn(move || {
+    let handle = sys::start_thread(move || {
         match tracer::begin(&plan.whom, plan.engine, &plan.scope, &plan.hold, &messages) {
             Ok((engine, used)) => {
                 let _ = ready.send(Ok(used));
@@ -216,7 +222,8 @@ fn start_tracer(
             }
             Err(error) => drop(ready.send(Err(error))),
         }
-    });
+    })
+    .map_err(no_thread())?;
     match begun.recv() {
         Ok(Ok(used)) => Ok((handle, used)),
         Ok(Err(error)) => Err(error.into()),
@@ -250,9 +257,9 @@ fn start_unwinder(
     give_back: Sender<Box<TickBuffer>>,
     stop: &Arc<StopFlag>,
     notices: Sender<Notice>,
-) -> JoinHandle<(Recorder<File>, Result<(), FormatError>)> {
+) -> Result<Unwinder, Errno> {
     let stop = Arc::clone(stop);
-    std::thread::spawn(move || {
+    sys::start_thread(move || {
         // It has little to do, but beside many busy threads it would not get to do it.
         sys::raise_niceness();
         let mut recorder = Recorder::new(writer, hold);
@@ -326,7 +333,7 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let (messages, mut received) = to_unwinder();
     let whom = prepared.whom.clone();
     // On a thread of its own: when it ends, the target is let go.
-    let taken = std::thread::spawn(move || {
+    let taken = sys::start_thread(move || {
         let (scope, hold) = (Arc::default(), Arc::default());
         // One stop shows more than waiting for threads to run, and no call is met twice by it.
         let (mut engine, used) =
@@ -340,7 +347,8 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
         engine.tick(&mut buffer, &mut report);
         messages.send(Message::Tick(buffer));
         Ok(used)
-    });
+    })
+    .map_err(no_thread())?;
     let used = match taken.join() {
         Ok(taken) => taken.map_err(|error: TracerError| RecordError::from(error))?,
         Err(panic) => std::panic::resume_unwind(panic),

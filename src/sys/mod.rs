@@ -11,6 +11,7 @@ mod ptrace;
 mod sched;
 mod signals;
 mod spawn;
+mod thread;
 mod thread_group;
 mod vm;
 mod wait;
@@ -31,6 +32,7 @@ pub use signals::{
     Gathered, Wake, block, child_signals, signal_source, stop_signals, wait_for_input,
 };
 pub use spawn::{Gated, GatedError, spawn_gated};
+pub use thread::start_thread;
 pub use thread_group::is_thread_of;
 pub use vm::{RemoteRange, read_memory, read_ranges};
 pub use wait::{GroupStop, Stop, reap, wait_any, wait_for};

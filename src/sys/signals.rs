@@ -150,14 +150,25 @@ impl AsFd for Gathered {
     }
 }
 
+/// Sleep in place of a wait that failed.
+const BLIND_WAIT: Duration = Duration::from_millis(1);
+
 /// Waits until one of the sources has input or the time is over (`None`: no limit); answers which
-/// have. A signal handled elsewhere is no input.
+/// have. A signal handled elsewhere is no input. Where the system cannot wait, a limit is slept
+/// away piece by piece, and without one all are said to have input: nobody may wait for ever.
 pub fn wait_for_input<const N: usize>(
     sources: [BorrowedFd<'_>; N],
     timeout: Option<Duration>,
 ) -> [bool; N] {
     let mut polled = sources.map(|source| PollFd::new(source, PollFlags::POLLIN));
     let answer = ppoll(&mut polled, timeout.map(TimeSpec::from_duration), None);
-    let is_ready = |poll: PollFd<'_>| answer.is_ok() && poll.any().unwrap_or(false);
-    polled.map(is_ready)
+    match (answer, timeout) {
+        (Ok(_), _) => polled.map(|poll| poll.any().unwrap_or(false)),
+        (Err(Errno::EINTR), _) => [false; N],
+        (Err(_), Some(timeout)) => {
+            std::thread::sleep(timeout.min(BLIND_WAIT));
+            [false; N]
+        }
+        (Err(_), None) => [true; N],
+    }
 }

@@ -55,12 +55,12 @@ impl Parts {
         if !sys::become_real_time() {
             return Err(BarrierError::NotRealTime);
         }
-        let holders = Holders::start(&cpus).map_err(BarrierError::CpuNotOurs);
+        let holders = Holders::start(&cpus);
         Ok(Parts {
             cpus,
             records,
             holders: holders?,
-            deep: DeepReader::start(),
+            deep: DeepReader::start().map_err(BarrierError::NoThread)?,
             events: Vec::new(),
         })
     }

@@ -17,7 +17,7 @@ use super::task::{Stack, Task};
 use crate::engine::records::{Kind, StackPlace};
 use crate::process;
 use crate::profile::{Address, Tid, Timestamp};
-use crate::sys::{self, RemoteRange};
+use crate::sys::{self, Errno, RemoteRange};
 
 /// Reads memory for the tracer.
 #[derive(Debug)]
@@ -61,10 +61,13 @@ const MANY_ENDED: usize = 64;
 impl DeepReader {
     /// Starts the thread that reads. The calling thread must be real-time, as the one it starts
     /// becomes: it must get a CPU while all of them are held.
-    pub(super) fn start() -> DeepReader {
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn start() -> Result<DeepReader, Errno> {
         let (ask, asked) = channel::<Request>();
         let (answer, answers) = channel();
-        let thread = std::thread::spawn(move || {
+        let thread = sys::start_thread(move || {
             sys::outrank_holders();
             for mut request in asked {
                 request.read();
@@ -72,8 +75,8 @@ impl DeepReader {
                     return;
                 }
             }
-        });
-        DeepReader {
+        })?;
+        Ok(DeepReader {
             ask: Some(ask),
             answers,
             thread: Some(thread),
@@ -82,7 +85,7 @@ impl DeepReader {
             deep: HashSet::new(),
             others: HashMap::new(),
             read: Request::default(),
-        }
+        })
     }
 
     /// Takes note of where the stacks of threads end, and of other stacks that they have; forgets

@@ -11,6 +11,7 @@ use std::thread::{JoinHandle, Thread};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
+use super::BarrierError;
 use crate::process;
 use crate::profile::{Nanos, Timestamp};
 use crate::sys;
@@ -58,8 +59,8 @@ impl Holders {
     /// Starts one holder a CPU. The calling thread must be real-time, as those it starts become.
     ///
     /// # Errors
-    /// The first CPU that none of ours may run on.
-    pub(super) fn start(cpus: &[u32]) -> Result<Holders, u32> {
+    /// The first CPU that none of ours may run on; the system's, where there can be no more threads.
+    pub(super) fn start(cpus: &[u32]) -> Result<Holders, BarrierError> {
         let seats = cpus.iter().map(|_| Seat {
             wanted: AtomicU64::new(0),
             alarm: AtomicU64::new(0),
@@ -80,7 +81,7 @@ impl Holders {
         let (ready, is_pinned) = std::sync::mpsc::channel();
         for (index, &cpu) in cpus.iter().enumerate() {
             let (shared, ready) = (Arc::clone(&shared), ready.clone());
-            let thread = std::thread::spawn(move || {
+            let thread = sys::start_thread(move || {
                 let may_run_there = sys::pin_to(cpu);
                 let _ = ready.send(may_run_there.then_some(()).ok_or(cpu));
                 // The one that counts waits until nobody can send any more.
@@ -88,11 +89,15 @@ impl Holders {
                 if may_run_there {
                     shared.serve(&shared.seats[index]);
                 }
-            });
+            })
+            .map_err(BarrierError::NoThread)?;
             holders.threads.push((thread.thread().clone(), thread));
         }
         drop(ready);
-        is_pinned.iter().collect::<Result<(), u32>>()?;
+        is_pinned
+            .iter()
+            .collect::<Result<(), u32>>()
+            .map_err(BarrierError::CpuNotOurs)?;
         Ok(holders)
     }
 

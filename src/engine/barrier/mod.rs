@@ -42,6 +42,9 @@ pub enum BarrierError {
     /// None of our threads may run there, but the target may.
     #[error("CPU {0} may not be used")]
     CpuNotOurs(u32),
+    /// There can be no more threads.
+    #[error("no thread can be started: {0}")]
+    NoThread(Errno),
     /// The kernel does not record switches with stacks for us.
     #[error("recording of context switches is not permitted")]
     NotPermitted,

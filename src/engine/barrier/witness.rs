@@ -70,7 +70,7 @@ impl Witness {
         let stop = Arc::new(Wake::new()?);
         let fill = sys::Gathered::new(records.sources())?;
         let (shared, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
-        let thread = std::thread::spawn(move || {
+        let thread = sys::start_thread(move || {
             while let [_, false] = sys::wait_for_input([fill.as_fd(), stopped.as_fd()], None) {
                 fill.clear();
                 records.look();
@@ -79,7 +79,7 @@ impl Witness {
                 }
                 records.release();
             }
-        });
+        })?;
         Ok(Witness {
             seen,
             stop,
