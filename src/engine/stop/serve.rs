@@ -124,7 +124,8 @@ impl StopEngine {
             return;
         };
         let child = Tid(message as i32);
-        if self.by_tid.contains_key(&child) {
+        // Where it is gone, it has been waited for: it reported, and ended, before its creator did.
+        if self.by_tid.contains_key(&child) || process::read_stat(Pid(child.0)).is_none() {
             return;
         }
         let start = process::now();
