@@ -3,6 +3,7 @@
 mod carried;
 mod containers;
 mod crowds;
+mod faults;
 mod interrupt;
 mod jobs;
 mod kill;
@@ -12,6 +13,7 @@ mod outer_stacks;
 mod refusals;
 mod signals;
 mod sinks;
+mod soak;
 mod spans;
 mod stacks;
 mod states;

@@ -139,10 +139,9 @@ fn engine_text(summary: &Summary) -> Option<String> {
         return Some(format!("sprof: changed to the stop engine: {why}"));
     }
     let why = summary.engine?.instead_of_barrier?;
-    let hint = barrier_hint(why);
-    Some(format!(
-        "sprof: by the stop engine, as {why}; to be felt less: {hint}"
-    ))
+    let better = barrier_hint(why).map(|hint| format!("; to be felt less: {hint}"));
+    let better = better.unwrap_or_default();
+    Some(format!("sprof: by the stop engine, as {why}{better}"))
 }
 
 /// The message, hint and exit code of a recording that could not be made.
