@@ -19,16 +19,19 @@ Tool.__doc__ = """How to use a profiler.
 Work = collections.namedtuple("Work", "name argv depth_min native note")
 
 
-def tools():
+def tools(engines=False):
+    """All profilers; `engines`: sprof once with each of its engines."""
     perf = ["{tool}", "record", "-q", "-e", "cpu-clock", "-F", "{rate}", "-o", "{out}"]
     script = ["sh", "-c", '"$0" script --no-inline -i "$1" -F comm,pid,tid,time,ip,sym > "$2"',
               "{tool}", "{out}", "{picture}"]
     pyspy = ["{tool}", "record", "-f", "speedscope", "-t", "-s", "-i", "-r", "{rate}", "-o", "{out}"]
     samply = ["{tool}", "record", "-s", "--unstable-presymbolicate", "-r", "{rate}", "-o", "{out}"]
     convert = ["{tool}", "convert", "{out}", "--to", "jsonl", "-o", "{picture}"]
-    return [
-        Tool("sprof", shutil.which(measure.SPROF), ["{tool}", "record", "-r", "{rate}", "-o", "{out}",
-             "--"], convert, readers.jsonl, "wall", True),
+    record = ["{tool}", "record", "-r", "{rate}", "-o", "{out}"]
+    kinds = [("-" + engine, ["--engine", engine]) for engine in ("barrier", "stop")]
+    own = [Tool("sprof" + suffix, shutil.which(measure.SPROF), record + options + ["--"], convert,
+                readers.jsonl, "wall", True) for suffix, options in (kinds if engines else [("", [])])]
+    return own + [
         Tool("perf-fp", shutil.which("perf"), perf + ["--call-graph", "fp", "--"], script,
              readers.perf_script, "cpu", True),
         Tool("perf-dwarf", shutil.which("perf"), perf + ["--call-graph", "dwarf,8192", "--"], script,
@@ -49,11 +52,14 @@ def works(scale):
         Work("cpu1", native + ["cpu", "1", units(100000)], 22, True, "one CPU-bound thread"),
         Work("cpu2", native + ["cpu", "2", units(200000)], 22, True, "two CPU-bound threads"),
         Work("cpu8", native + ["cpu", "8", units(200000)], 22, True, "eight CPU-bound threads"),
+        Work("cpu64", native + ["cpu", "64", units(200000)], 22, True, "64 CPU-bound threads"),
         Work("pool200", native + ["pool", "200", units(200000)], 10, True, "2 busy threads, 200 asleep"),
         Work("pool1000", native + ["pool", "1000", units(200000)], 10, True, "2 busy, 1000 asleep"),
         Work("deep", native + ["deep", "2000", units(100000)], 2000, True, "2000 calls deep"),
         Work("tree", native + ["tree", "8", "4", units(200000)], 22, True, "8 processes of 4 threads"),
         Work("churn", native + ["churn", units(400), "200"], 5, True, "200 threads and children a second"),
+        Work("restless", native + ["restless", units(1500)], 3, True,
+             "maps and unmaps all the time, forks and execs"),
         Work("sys", native + ["sys", "2"], 3, True, "blocking calls: lateness and EINTR"),
         Work("fib", python + ["fib", "30"], 3, False, "Python, recursion"),
         Work("pypool", python + ["pool", "25", units(24)], 3, False, "Python, a Pool of 4"),

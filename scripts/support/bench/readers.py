@@ -12,6 +12,7 @@ class Seen:
     def __init__(self):
         self.tracks = set()
         self.samples = self.deep_enough = self.named = 0
+        self.ticks = []  # of sprof only: the time, how long threads were held, the skew, in seconds
 
     def add(self, pid, tid, depth, depth_min, named, count=1):
         self.tracks.add((pid, tid))
@@ -33,6 +34,8 @@ def jsonl(path, depth_min):
     with open(path) as lines:
         for line in lines:
             record = json.loads(line)
+            if record["type"] == "tick":
+                seen.ticks.append([record[key] / 1e9 for key in ("time_ns", "stop_ns", "skew_ns")])
             if record["type"] == "sample":
                 frames = record["frames"]
                 named = bool(frames) and "missing" not in frames[0]

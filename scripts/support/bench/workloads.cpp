@@ -215,6 +215,35 @@ static double churn(long rounds, double hz, long* late) {
     return busy;
 }
 
+// ---- the address space never rests -------------------------------------------------
+static std::atomic<bool> restless_stop;
+static NOINLINE void map_and_unmap() {
+    Life life;
+    name_thread("mapper");
+    const size_t size = 4 << 20;
+    while (!restless_stop) {
+        char* at = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (at == MAP_FAILED) exit(3);
+        for (size_t i = 0; i < size; i += 4096) at[i] = 1;
+        munmap(at, size);
+        sh->work++;
+    }
+}
+static void restless(long rounds) {
+    std::thread mappers[2] = {std::thread(map_and_unmap), std::thread(map_and_unmap)};
+    for (long i = 0; i < rounds; i++) {
+        pid_t k = fork();
+        if (k == 0) {
+            if (i % 2) _exit(0);
+            execl("/bin/true", "true", (char*)nullptr);
+            _exit(9);
+        }
+        waitpid(k, nullptr, 0);
+    }
+    restless_stop = true;
+    for (auto& t : mappers) t.join();
+}
+
 // ---- blocking system calls ---------------------------------------------------------
 struct Sys { std::atomic<long> calls{0}, eintr{0}, early{0}; std::atomic<long> late_us{0}; };
 static Sys sys_epoll, sys_nano, sys_futex, sys_pipe;
@@ -290,8 +319,9 @@ int main(int argc, char** argv) {
         else if (mode == "deep") sink += deep_frame(int(arg(2, 2000)), 1, long(arg(3, 1000)));
         else if (mode == "tree") tree(int(arg(2, 8)), int(arg(3, 4)), long(arg(4, 1000)));
         else if (mode == "churn") { long late = 0; metric = churn(long(arg(2, 400)), arg(3, 200), &late); extra = ", \"late_rounds\": " + std::to_string(late); }
+        else if (mode == "restless") restless(long(arg(2, 1000)));
         else if (mode == "sys") { sys_run(arg(2, 2)); extra = sys_json(); metric = double(long(sys_epoll.late_us) + long(sys_nano.late_us) + long(sys_futex.late_us)) * 1e-6; }
-        else { fprintf(stderr, "usage: workloads cpu T UNITS | pool IDLE UNITS | deep DEPTH UNITS | tree PROCS THREADS UNITS | churn ROUNDS HZ | sys SECONDS\n"); return 2; }
+        else { fprintf(stderr, "usage: workloads cpu T UNITS | pool IDLE UNITS | deep DEPTH UNITS | tree PROCS THREADS UNITS | churn ROUNDS HZ | restless FORKS | sys SECONDS\n"); return 2; }
     }
     double end = now();
     if (metric < 0) metric = end - t0;
