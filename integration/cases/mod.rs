@@ -1,6 +1,7 @@
 //! Programs run under sprof, and what a true recording of each must say.
 
 mod carried;
+mod choice;
 mod containers;
 mod crowds;
 mod faults;

@@ -21,8 +21,8 @@ fn a_full_disk_ends_the_recording_and_not_the_program() {
         fs::create_dir(folder).unwrap();
     }
     // A mount that only this shell sees: nothing to clean up, and no need to be root.
-    let line = "mount -t tmpfs -o size=40k none \"$1\" || exit 90
-        \"$2\" record -r 1000 -o \"$1/a.sprof\" -- \"$3\" \"$4\" 2 4 2
+    let line = "mount -t tmpfs -o size=64k none \"$1\" || exit 90
+        \"$2\" record -r 1000 -o \"$1/a.sprof\" -- \"$3\" \"$4\" 2 4 6
         code=$?
         cp \"$1/a.sprof\" \"$5\" || exit 91
         exit $code";

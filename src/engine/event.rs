@@ -61,6 +61,11 @@ pub enum TreeEvent {
         /// What, and where; what was there before is gone.
         entry: MapEntry,
     },
+    /// A thread is no longer to be recorded: it bears another name now.
+    LeftOut {
+        /// The thread.
+        tid: Tid,
+    },
     /// A thread ended.
     ThreadEnd {
         /// The thread.

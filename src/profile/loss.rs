@@ -36,8 +36,8 @@ pub enum LossKind {
     FileCut,
     /// The kernel dropped records of who ran when: what they would have told is not known.
     RecordsLost,
-    /// Ticks were taken less often than asked, so that the target is not held for too long: the
-    /// count is the new interval in nanoseconds.
+    /// Ticks are taken at another interval from here on, so that the target is not held for too
+    /// long: the detail says at which.
     IntervalChanged,
     /// Recording was paused as asked: no ticks were due. The count is its length in nanoseconds.
     Paused,

@@ -1,6 +1,6 @@
 //! When ticks are due.
 
-use crate::profile::{Nanos, Timestamp};
+use crate::profile::{Nanos, Spread, Timestamp};
 
 /// Plans ticks on a grid with a jitter of up to a quarter of the interval to either side: the mean
 /// is kept, and a target that does something periodic is not always met at the same point.
@@ -14,15 +14,17 @@ pub(super) struct Clock {
     rest_until: Timestamp,
     /// The target is to be held for this share of the time at most.
     pub(super) max_overhead: Option<f64>,
-    /// Holds since the interval last changed: how many, and how long in sum.
-    holds: (u64, u64),
+    /// The interval asked for: it is never shorter.
+    asked: Nanos,
+    /// The last holds, until they are judged.
+    holds: Vec<Nanos>,
 }
 
 /// After a tick, the target runs for so many times as long as it was held, at least: sprof holds
 /// it for a quarter of the time at most, whatever rate was asked for.
 const REST: u64 = 3;
 /// So many holds say what one takes.
-const JUDGED_HOLDS: u64 = 16;
+const JUDGED_HOLDS: usize = 16;
 /// A hold that seems longer was one in which sprof itself, or the machine, was stopped.
 const LONGEST_HOLD: Nanos = Nanos(1_000_000_000);
 
@@ -45,36 +47,40 @@ impl Clock {
             seed,
             rest_until: Timestamp(0),
             max_overhead: None,
-            holds: (0, 0),
+            asked: Nanos(interval.0.max(1)),
+            holds: Vec::new(),
         }
     }
 
     /// Takes note that the target was held for so long, until now; answers the new interval where
-    /// ticks must be further apart from now on.
+    /// ticks are to be further apart from now on, or may be nearer again.
     pub(super) fn held(&mut self, stop: Nanos, now: Timestamp) -> Option<Nanos> {
-        let stop = stop.0.min(LONGEST_HOLD.0);
-        self.rest_until = now + Nanos(stop * REST);
-        self.holds = (self.holds.0 + 1, self.holds.1 + stop);
-        let interval = self.wanted_interval()?;
+        let stop = Nanos(stop.0.min(LONGEST_HOLD.0));
+        self.rest_until = now + Nanos(stop.0 * REST);
+        self.holds.push(stop);
+        if self.holds.len() < JUDGED_HOLDS {
+            return None;
+        }
+        // The usual hold: one that took long is the machine's affair.
+        let usual = Spread::of(&mut std::mem::take(&mut self.holds))?.p50;
+        let interval = self.fitting_interval(usual)?;
         // The grid goes on from the tick that was due next.
         let next = self.planned(self.next).max(now);
         self.interval = interval;
         let passed = self.next.saturating_mul(interval.0);
         self.start = Timestamp(next.0.saturating_sub(passed));
-        self.holds = (0, 0);
         Some(interval)
     }
 
-    /// The interval that keeps to the bound, with a tenth to spare, where the present one does not.
-    /// It is judged by the mean of some holds, and never shortened: so it settles.
-    fn wanted_interval(&self) -> Option<Nanos> {
-        let (count, sum) = self.holds;
-        if count < JUDGED_HOLDS {
-            return None;
-        }
-        let mean = sum as f64 / count as f64;
-        let needed = mean / self.max_overhead?;
-        (needed > self.interval.0 as f64).then(|| Nanos((needed * 1.1) as u64))
+    /// The interval to change to where holds usually take so long: one that keeps to the bound, with
+    /// a tenth to spare, as soon as the present one does not; a shorter one only where it can be
+    /// half as long, so that it settles.
+    fn fitting_interval(&self, usual: Nanos) -> Option<Nanos> {
+        let needed = usual.0 as f64 / self.max_overhead?;
+        let fitting = Nanos((needed * 1.1) as u64).max(self.asked);
+        let is_too_short = needed > self.interval.0 as f64;
+        let is_too_long = fitting.0 * 2 < self.interval.0;
+        (is_too_short || is_too_long).then_some(fitting)
     }
 
     /// When the tick after that of the last [`next`](Self::next) is due.

@@ -151,7 +151,7 @@ impl<W: Write> Recorder<W> {
             tick: None,
             kind: LossKind::IntervalChanged,
             subject: LossSubject::Session,
-            count: interval.0,
+            count: 1,
             detail: format!("a tick each {interval} from here on"),
         }))
     }
@@ -214,7 +214,8 @@ impl<W: Write> Recorder<W> {
             }
             _ => {}
         }
-        if let TreeEvent::ThreadEnd { tid, .. }
+        if let TreeEvent::LeftOut { tid }
+        | TreeEvent::ThreadEnd { tid, .. }
         | TreeEvent::Thread {
             tid, is_new: true, ..
         } = &event

@@ -126,6 +126,26 @@ fn a_bound_on_the_cost_is_kept_by_longer_intervals() {
 }
 
 #[test]
+fn one_long_hold_does_not_count_and_cheap_times_are_used() {
+    let mut clock = clock();
+    clock.max_overhead = Some(0.05);
+    let mut now = Timestamp(1_000 * MS);
+    let mut changes = Vec::new();
+    for tick in 0..320 {
+        let due = clock.next(now);
+        // Cheap; a stall; dear for 32 ticks; cheap again.
+        let stop = match tick {
+            20 => 100 * MS,
+            64..96 => 2 * MS,
+            _ => MS / 10,
+        };
+        now = due.planned + Nanos(stop);
+        changes.extend(clock.held(Nanos(stop), now));
+    }
+    assert_eq!(changes, [Nanos(44 * MS), Nanos(10 * MS)]);
+}
+
+#[test]
 fn without_a_bound_the_interval_stays() {
     let mut clock = clock();
     for tick in 0..100 {

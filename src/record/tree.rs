@@ -179,6 +179,7 @@ impl Tree {
                 let change = id.map(|id| SpaceChange::Mapped(pid, id, entry));
                 (vec![], change)
             }
+            TreeEvent::LeftOut { .. } => (vec![], None),
             TreeEvent::ThreadEnd { tid, time } => {
                 let thread = self.threads.remove(&tid).map(|thread| thread.id);
                 let ended = thread.map(|thread| Event::ThreadEnded { thread, time });

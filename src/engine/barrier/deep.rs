@@ -211,9 +211,10 @@ impl BarrierEngine {
                 .ends
                 .get(&tid)
                 .map_or(0, |end| end.0.saturating_sub(address.0));
-            let other = deep.others.get(&tid).filter(|other| !other.contains(&sp));
-            let other = other.map_or((Address(0), 0), |other| {
-                (other.start, other.end.0.saturating_sub(other.start.0))
+            let other = deep.others.get(&tid).map_or((Address(0), 0), |other| {
+                // A handler's stack can lie above the one it has left, in one mapping.
+                let end = if other.contains(&sp) { sp } else { other.end };
+                (other.start, end.0.saturating_sub(other.start.0))
             });
             for (address, len) in [(address, rest), other] {
                 if len == 0 || total + len > MOST {

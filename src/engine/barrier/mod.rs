@@ -24,7 +24,7 @@ use std::time::Duration;
 use super::records::Records;
 use super::{Engine, Served, TickBuffer, TreeEvent};
 use crate::process;
-use crate::profile::{Pid, Tid, Timestamp};
+use crate::profile::{Nanos, Pid, Tid, Timestamp};
 use crate::sys::{self, Affinity, Errno, Gathered, Wake};
 pub use attach::BarrierRefusal;
 use deep::DeepReader;
@@ -76,6 +76,9 @@ pub struct BarrierEngine {
     switches: Vec<instant::Switch>,
 }
 
+/// The records are looked at this often, also where ticks are further apart.
+const LONGEST_WAIT: Nanos = Nanos(50_000_000);
+
 impl Engine for BarrierEngine {
     fn serve(
         &mut self,
@@ -93,9 +96,12 @@ impl Engine for BarrierEngine {
                 return Served::Due;
             }
             let sources = [self.fill.as_fd(), wake.as_fd()];
-            match sys::wait_for_input(sources, Some(Duration::from_nanos(left.0))) {
+            let patience = left.min(LONGEST_WAIT);
+            match sys::wait_for_input(sources, Some(Duration::from_nanos(patience.0))) {
                 [_, true] => return Served::Woken,
                 [true, _] => self.make_room(report),
+                // The next tick is far: ends are to be noticed before.
+                [false, false] if patience < left => self.make_room(report),
                 [false, false] => {}
             }
         }
@@ -128,6 +134,8 @@ impl BarrierEngine {
         self.catch_up(report);
         self.tasks.rescue_stacks(&self.records);
         self.records.release();
+        let switches = self.tasks.cpus.iter().map(|cpu| cpu.switches);
+        self.rates.count(process::now(), switches);
     }
 
     /// Takes in all records that are there by now.

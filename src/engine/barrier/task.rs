@@ -33,7 +33,7 @@ pub(super) struct Task {
     /// CPU time since it has been watched.
     pub(super) cpu_time: Nanos,
     name: String,
-    /// It is to be recorded: its name was among those wanted once.
+    /// It is to be recorded: its name is among those wanted.
     pub(super) is_selected: bool,
     /// It has begun a program of which nothing is mapped yet.
     is_in_exec: bool,
@@ -304,13 +304,13 @@ impl Tasks {
         {
             task.name.clone_from(&name);
             report(TreeEvent::Name { tid, time, name });
-            self.select(tid);
+            self.select(tid, report);
         }
     }
 
     /// A thread has got a name: it, and where it is the first one its whole process, may be wanted
-    /// from now on.
-    fn select(&mut self, tid: Tid) {
+    /// from now on, or no longer.
+    fn select(&mut self, tid: Tid, report: &mut dyn FnMut(TreeEvent)) {
         let Some(pid) = self.by_tid.get(&tid).map(|task| task.pid) else {
             return;
         };
@@ -323,9 +323,12 @@ impl Tasks {
         for (&other, task) in &mut self.by_tid {
             if other == tid || (is_first && task.pid == pid) {
                 let is_wanted = self.scope.wants(&process, &task.name);
-                if is_wanted && !std::mem::replace(&mut task.is_selected, true) {
+                let was_wanted = std::mem::replace(&mut task.is_selected, is_wanted);
+                if is_wanted && !was_wanted {
                     task.is_fresh = true;
                     self.fresh.push(other);
+                } else if was_wanted && !is_wanted {
+                    report(TreeEvent::LeftOut { tid: other });
                 }
             }
         }

@@ -36,7 +36,7 @@ pub(super) struct Tracee {
     pub(super) activity: Activity,
     /// What becomes of it in this tick.
     pub(super) plan: Plan,
-    /// Its name was among those wanted once.
+    /// Its name is among those wanted.
     pub(super) is_selected: bool,
     /// It woke in this tick, and was stopped so that others could be.
     pub(super) is_quelled: bool,
@@ -182,7 +182,7 @@ impl StopEngine {
         };
         if name != tracee.name {
             tracee.name.clone_from(&name);
-            self.select(index);
+            self.select(index, report);
             let tracee = &self.tracees[index];
             report(TreeEvent::Name {
                 tid: tracee.tid,
@@ -193,8 +193,8 @@ impl StopEngine {
     }
 
     /// A thread has got a name: it, and where it is the first one its whole process, may be wanted
-    /// from now on.
-    fn select(&mut self, index: usize) {
+    /// from now on, or no longer.
+    fn select(&mut self, index: usize, report: &mut dyn FnMut(TreeEvent)) {
         if !self.scope.selects() {
             return;
         }
@@ -204,7 +204,10 @@ impl StopEngine {
         let is_first = tid.0 == pid.0;
         for tracee in &mut self.tracees {
             if tracee.tid == tid || (is_first && tracee.pid == pid) {
-                tracee.is_selected |= self.scope.wants(&process, &tracee.name);
+                let is_wanted = self.scope.wants(&process, &tracee.name);
+                if std::mem::replace(&mut tracee.is_selected, is_wanted) && !is_wanted {
+                    report(TreeEvent::LeftOut { tid: tracee.tid });
+                }
             }
         }
     }
