@@ -17,8 +17,9 @@ pub struct Engine {
     pub leaves_sleepers: bool,
     /// It needs to be the tracer of each thread: what another program traces is not recorded.
     pub must_trace: bool,
-    /// How many ticks it takes until it has learnt where a stack is.
-    pub learns: usize,
+    /// What lies beyond the top of a stack it reads while nobody waits for it: where it has not
+    /// learnt yet where that is, or is not done in time, the stack is cut, and says so.
+    pub may_cut: bool,
     /// It shows stacks of some megabytes.
     pub shows_huge_stacks: bool,
     /// Rows of `eintr_matrix` that may be answered `EINTR`, or early, or never end.
@@ -32,7 +33,7 @@ pub const ENGINES: &[Engine] = &[
         options: &["--engine", "barrier"],
         leaves_sleepers: true,
         must_trace: false,
-        learns: 12,
+        may_cut: true,
         shows_huge_stacks: false,
         disturbs: &[],
     },
@@ -41,7 +42,7 @@ pub const ENGINES: &[Engine] = &[
         options: &["--engine", "stop"],
         leaves_sleepers: true,
         must_trace: true,
-        learns: 1,
+        may_cut: false,
         shows_huge_stacks: true,
         disturbs: &[],
     },

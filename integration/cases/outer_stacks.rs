@@ -42,11 +42,10 @@ fn a_signal_on_a_stack_of_its_own_is_followed_to_what_it_interrupted() {
             assert!(verdict.judged >= 50, "{verdict:?}");
             assert_eq!(verdict.lies, 0, "{verdict:?}");
             let wrong = verdict.judged - verdict.right;
-            // The first ticks of each learn where the other stack is.
-            assert!(
-                wrong <= engine.learns + wrong_max(verdict.judged, 0.001),
-                "{outer}: {verdict:?}"
-            );
+            // The first tick of each learns where the other stack is.
+            let allowed = 1 + wrong_max(verdict.judged, 0.001);
+            assert!(engine.may_cut || wrong <= allowed, "{outer}: {verdict:?}");
+            assert!(verdict.right > 0, "{outer}: {verdict:?}");
         }
     });
 }
@@ -70,10 +69,12 @@ fn interrupted_at_another_depth_each_time() {
         assert!(judged >= 100, "{judged}");
         // What is copied reaches a page further down than what was wanted last; a call of work()
         // takes at least 16 bytes and at most 64, so 100 of them take two pages at most.
+        let allowed = 3 + wrong_max(judged, 0.001);
         assert!(
-            judged - right <= 3 * engine.learns + wrong_max(judged, 0.001),
+            engine.may_cut || judged - right <= allowed,
             "{right} of {judged}"
         );
+        assert!(right > 0);
     });
 }
 
@@ -129,9 +130,8 @@ fn a_frame_of_two_hundred_thousand_bytes() {
         assert!(verdict.judged >= 20, "{verdict:?}");
         assert_eq!(verdict.lies, 0, "{verdict:?}");
         let wrong = verdict.judged - verdict.right;
-        assert!(
-            wrong <= engine.learns,
-            "the first ticks learn where the stack ends: {verdict:?}"
-        );
+        // The first tick learns where the stack ends.
+        assert!(engine.may_cut || wrong <= 1, "{verdict:?}");
+        assert!(verdict.right > 0, "{verdict:?}");
     });
 }
