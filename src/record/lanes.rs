@@ -103,7 +103,9 @@ mod tests {
     /// The lanes after a tick in which these were set.
     fn after(lanes: &mut Lanes, carries: bool, set: &[Sample]) -> Vec<(u32, RunState, bool)> {
         lanes.begin(carries);
-        set.iter().for_each(|&sample| lanes.set(sample));
+        for &sample in set {
+            lanes.set(sample);
+        }
         let samples = lanes.take();
         let seen = samples.iter().map(|s| (s.thread.0, s.state, s.carried));
         let seen = seen.collect();

@@ -175,9 +175,8 @@ impl Tree {
                 (vec![event], Some(SpaceChange::Exec(pid, process.id, maps)))
             }
             TreeEvent::Mapped { pid, entry, .. } => {
-                let id = self.process(pid);
-                let change = id.map(|id| SpaceChange::Mapped(pid, id, entry));
-                (vec![], change)
+                let mapped = |id| SpaceChange::Mapped(pid, id, entry);
+                (vec![], self.process(pid).map(mapped))
             }
             TreeEvent::LeftOut { .. } => (vec![], None),
             TreeEvent::ThreadEnd { tid, time } => {

@@ -308,11 +308,7 @@ fn a_register_restored_from_the_stack_is_known() {
         cfa_offset: 32,
         saved: [0, -2, 0, 0, 0, 0],
     };
-    let caller = step(
-        saves_bp,
-        u16::MAX & !(1 << Registers::SP),
-        &[0, 0, 0x9000, 0x11000],
-    );
+    let caller = step(saves_bp, !(1 << Registers::SP), &[0, 0, 0x9000, 0x11000]);
     let caller = caller.unwrap();
     assert!(caller.knows(Registers::BP) && !caller.knows(RBX));
     assert_eq!(caller.bp(), 0x9000);

@@ -109,6 +109,7 @@ impl Live {
     pub(crate) fn registers(&self) -> Registers {
         let raw = ptrace::getregs(self.pid).expect("getregs");
         Registers {
+            unknown: 0,
             general: [
                 raw.rax, raw.rdx, raw.rcx, raw.rbx, raw.rsi, raw.rdi, raw.rbp, raw.rsp, raw.r8,
                 raw.r9, raw.r10, raw.r11, raw.r12, raw.r13, raw.r14, raw.r15,

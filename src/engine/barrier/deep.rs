@@ -138,7 +138,8 @@ impl DeepReader {
 
     /// Whether there is something to read at the next tick.
     pub(super) fn has_work(&self) -> bool {
-        !(self.deep.is_empty() && self.others.is_empty()) && !self.is_busy
+        let has_stacks = !self.deep.is_empty() || !self.others.is_empty();
+        has_stacks && !self.is_busy
     }
 
     /// Has the requested ranges read, and waits for that until `limit`.

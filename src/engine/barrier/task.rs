@@ -246,7 +246,7 @@ impl Tasks {
             Place::Ready | Place::Asleep => return,
             // The clocks of two CPUs differ by a little: it has come to another one already.
             Place::On(other) if other != cpu => return,
-            Place::On(_) => task.cpu_time = task.cpu_time + time.since(task.since),
+            Place::On(_) => task.cpu_time += time.since(task.since),
             Place::Gated | Place::Unknown | Place::Unborn => {}
         }
         task.place = if is_ready {

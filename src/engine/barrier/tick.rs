@@ -185,7 +185,7 @@ fn snapshot(
         Place::Unknown => (RunState::Unknown, task.cpu_time),
     };
     if matches!(task.place, Place::On(_)) {
-        cpu_time = cpu_time + buffer.time.since(task.since);
+        cpu_time += buffer.time.since(task.since);
     }
     let mut snapshot = Snapshot {
         pid: task.pid,

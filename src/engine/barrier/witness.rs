@@ -108,7 +108,8 @@ impl Witness {
     pub(super) fn take(&self, pid: Pid, end: Timestamp) -> Option<Seen> {
         let mut seen = lock(&self.seen);
         let lives = seen.get_mut(&pid)?;
-        let life = lives.pop_front_if(|life| life.birth < end);
+        let is_it = lives.front().is_some_and(|life| life.birth < end);
+        let life = is_it.then(|| lives.pop_front()).flatten();
         if lives.is_empty() {
             seen.remove(&pid);
         }

@@ -20,6 +20,11 @@ fn record(kind: u32, flags: u16, body: &[u8], has_trailer: bool) -> Vec<u8> {
     bytes
 }
 
+/// Two numbers of 32 bits as one word.
+fn pair(first: u64, second: u64) -> u64 {
+    first + (second << 32)
+}
+
 fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -42,7 +47,7 @@ fn switches_tell_thread_time_and_whether_it_may_go_on() {
 
 #[test]
 fn births_and_ends_tell_the_thread_concerned() {
-    let body = words(&[11 | 12 << 32, 13 | 14 << 32, 99]);
+    let body = words(&[pair(11, 12), pair(13, 14), 99]);
     let born = decode(&record(7, 0, &body, true)).expect("a record");
     assert_eq!(
         (born.pid, born.tid, born.kind),
@@ -64,7 +69,7 @@ fn births_and_ends_tell_the_thread_concerned() {
 
 #[test]
 fn names_end_at_their_zero() {
-    let mut body = words(&[11 | 13 << 32]);
+    let mut body = words(&[pair(11, 13)]);
     body.extend(b"a b)\0\0\0\0");
     let named = decode(&record(3, 0, &body, true)).expect("a record");
     assert_eq!(
@@ -77,7 +82,7 @@ fn names_end_at_their_zero() {
 
 #[test]
 fn only_code_is_a_mapping() {
-    let mut body = words(&[11 | 13 << 32, 0x1000, 0x2000, 0x3000, 8 | 1 << 32, 77, 1, 5]);
+    let mut body = words(&[pair(11, 13), 0x1000, 0x2000, 0x3000, pair(8, 1), 77, 1, 5]);
     body.extend(b"/bin/x\0\0");
     let mapped = decode(&record(10, 0, &body, true)).expect("a record");
     let Kind::Map(entry) = mapped.kind else {
@@ -96,7 +101,7 @@ fn only_code_is_a_mapping() {
 
 /// A stack record of `meant` bytes of stack, of which `copied` could be copied.
 fn stack_record(abi: u64, meant: u64, copied: u64) -> Vec<u8> {
-    let mut body = words(&[6 | 7 << 32, 5, 4, abi]);
+    let mut body = words(&[pair(6, 7), 5, 4, abi]);
     body.extend(words(&(100..117).collect::<Vec<u64>>()));
     body.extend(words(&[meant]));
     body.extend(vec![0xee; meant as usize]);

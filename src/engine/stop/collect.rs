@@ -81,7 +81,7 @@ impl StopEngine {
             let waited = now.since(begin);
             let is_vain = now.since(last_stop) > patience || waited > LIMIT;
             let mut waiting = self.waiting.iter();
-            if waiting.all(|&index| self.tracees[index].is_quelled) || is_vain {
+            if waiting.all(|&index| self.tracees[index].quelled.is_some()) || is_vain {
                 return;
             }
             if !many && waited > SPIN {

@@ -93,7 +93,7 @@ impl StopEngine {
             let (tid, pid) = (self.tracees[index].tid, self.tracees[index].pid);
             let tracee = &self.tracees[index];
             // One that has woken since the plan was made has run, too.
-            let has_run = tracee.plan == Plan::InterruptRunning || tracee.is_quelled;
+            let has_run = tracee.plan == Plan::InterruptRunning || tracee.quelled.is_some();
             let began_now = signal.is_none() && has_run;
             if began_now || raw.as_ref().is_some_and(waits_forever) {
                 // Fails when it was killed meanwhile; its end is reported next.

@@ -95,7 +95,7 @@ impl StopEngine {
         self.look_at_switches();
         for tracee in &mut self.tracees {
             tracee.activity.first_in = None;
-            tracee.is_quelled = false;
+            tracee.quelled = None;
             tracee.plan = Plan::Interrupt;
         }
         // Where somebody is left out, nobody may be taken for ended.
@@ -206,8 +206,8 @@ impl StopEngine {
                 && tracee.phase == Phase::Free
                 && tracee.activity.first_in.is_some()
                 && tracee.activity.may_run;
-            if has_woken && !tracee.is_quelled && sys::interrupt(tracee.tid).is_ok() {
-                tracee.is_quelled = true;
+            if has_woken && tracee.quelled.is_none() && sys::interrupt(tracee.tid).is_ok() {
+                tracee.quelled = Some(process::now());
                 self.quelled += 1;
                 self.waiting.push(index);
             }

@@ -124,7 +124,7 @@ impl StopEngine {
             if !is_blocked(&raw) {
                 held.cpu_total = tracee.schedstat.as_ref().and_then(cpu_time);
             }
-            if raw.is_64_bit && !tracee.is_quelled {
+            if raw.is_64_bit && tracee.quelled.is_none() {
                 let address = raw.registers.stack_start();
                 let bytes = buffer.reserve_bytes(tracee.stack_bytes(address, tracees.len()));
                 held.range = Some(self.ranges.len());
@@ -185,7 +185,7 @@ impl StopEngine {
     fn snapshot_held(&mut self, buffer: &mut TickBuffer) {
         for held in &self.held {
             let tracee = &mut self.tracees[held.index];
-            if tracee.is_quelled {
+            if tracee.quelled.is_some() {
                 continue;
             }
             let call = held.raw.and_then(|raw| Call::of(&raw, tracee.call));
@@ -228,7 +228,7 @@ impl StopEngine {
     fn snapshot_others(&mut self, buffer: &mut TickBuffer) {
         for &index in &self.waiting {
             // Nobody waits for the stop of one whose stack is known.
-            if !self.tracees[index].is_quelled {
+            if self.tracees[index].quelled.is_none() {
                 self.tracees[index].phase = Phase::Late;
             }
         }

@@ -38,8 +38,8 @@ pub(super) struct Tracee {
     pub(super) plan: Plan,
     /// Its name is among those wanted.
     pub(super) is_selected: bool,
-    /// It woke in this tick, and was stopped so that others could be.
-    pub(super) is_quelled: bool,
+    /// When it woke in this tick and was stopped so that others could be.
+    pub(super) quelled: Option<Timestamp>,
     pub(super) need: Need,
     /// What they were when it was last stopped for them.
     pub(super) known: Option<Box<Known>>,
@@ -101,7 +101,7 @@ impl Tracee {
             activity: Activity::unproven(process::now()),
             plan: Plan::Interrupt,
             is_selected: false,
-            is_quelled: false,
+            quelled: None,
             need: Need::Nothing,
             known: None,
             outer: None,
