@@ -44,7 +44,8 @@ pub const ENGINES: &[Engine] = &[
         must_trace: true,
         may_cut: false,
         shows_huge_stacks: true,
-        disturbs: &[],
+        // A call that has begun to fill its buffer when it is met by a stop answers with a part.
+        disturbs: &["recv_waitall"],
     },
 ];
 

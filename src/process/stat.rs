@@ -20,6 +20,8 @@ pub struct Stat {
     pub is_exiting: bool,
     /// Start, in clock ticks after boot.
     pub start_ticks: u64,
+    /// How it ended, as wait(2) has it, where it has and nobody has asked yet.
+    pub exit_code: Option<i32>,
 }
 
 const PF_EXITING: u64 = 0x4;
@@ -36,9 +38,12 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).copied();
     let flags = field(9)?.parse::<u64>().ok()?;
+    let state = field(3)?.chars().next()?;
+    let exit_code = field(52).and_then(|code| code.parse().ok());
     Some(Stat {
         name,
-        state: field(3)?.chars().next()?,
+        state,
+        exit_code: exit_code.filter(|_| state == 'Z'),
         parent: Pid(field(4)?.parse().ok()?),
         is_kernel_thread: flags & PF_KTHREAD != 0,
         is_exiting: flags & PF_EXITING != 0,

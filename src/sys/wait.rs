@@ -82,7 +82,7 @@ fn decode(status: libc::c_int) -> Stop {
 
 impl ExitStatus {
     /// From the number that wait(2) has for an ended process.
-    pub(super) fn from_wait(status: libc::c_int) -> ExitStatus {
+    pub fn from_wait(status: libc::c_int) -> ExitStatus {
         if libc::WIFSIGNALED(status) {
             ExitStatus::Signal(libc::WTERMSIG(status))
         } else {

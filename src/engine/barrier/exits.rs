@@ -46,7 +46,10 @@ impl Exits {
         self.waiting.retain(|ended| {
             let (status, may_come) = match &ended.end {
                 _ if Some(ended.pid) == command => (sys::reap(ended.pid), true),
-                Some(end) => (sys::exit_status(end), true),
+                Some(end) => (
+                    sys::exit_status(end).or_else(|| status_of_zombie(ended.pid)),
+                    true,
+                ),
                 None => (None, false),
             };
             let is_over = status.is_some() || !may_come || now.since(ended.time) > PATIENCE;
@@ -76,4 +79,10 @@ impl Exits {
             report(TreeEvent::ProcessEnd { pid, time, status });
         }
     }
+}
+
+/// How a process ended that its parent has not asked for: nobody else can have its number yet.
+fn status_of_zombie(pid: Pid) -> Option<ExitStatus> {
+    let code = process::read_stat(pid)?.exit_code?;
+    Some(ExitStatus::from_wait(code))
 }
