@@ -6,7 +6,7 @@ use super::StopEngine;
 use super::calls::{Call, is_blocked, state_of};
 use super::collect::Held;
 use super::sleepers::{Known, Need, Plan};
-use super::tracee::Phase;
+use super::tracee::{Phase, Tracee};
 use crate::engine::{Snapshot, TickBuffer, TreeEvent};
 use crate::process::{self, cpu_time};
 use crate::profile::{Address, Nanos, RunState, StackEnd};
@@ -185,7 +185,7 @@ impl StopEngine {
     fn snapshot_held(&mut self, buffer: &mut TickBuffer) {
         for held in &self.held {
             let tracee = &mut self.tracees[held.index];
-            if tracee.quelled.is_some() {
+            if tracee.quelled.is_some() || tracee.plan == Plan::Ignore {
                 continue;
             }
             let call = held.raw.and_then(|raw| Call::of(&raw, tracee.call));
@@ -233,7 +233,8 @@ impl StopEngine {
             }
         }
         buffer.stops += std::mem::take(&mut self.quelled);
-        for tracee in &self.tracees {
+        let wanted = |tracee: &&Tracee| tracee.plan != Plan::Ignore;
+        for tracee in self.tracees.iter().filter(wanted) {
             let mut snapshot = Snapshot {
                 pid: tracee.pid,
                 tid: tracee.tid,
