@@ -119,6 +119,8 @@ impl BarrierEngine {
                 return false;
             };
             if !task.is_selected {
+                // Its ring is released: where its stack lay there, others will.
+                task.stack = Stack::None;
                 task.is_fresh = false;
                 return false;
             }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::engine::records::{Kind, Record, Records};
 use crate::process;
@@ -47,6 +48,7 @@ struct Program {
 const SAME: Nanos = Nanos(5_000_000);
 /// The arguments are not there at once: they are asked for again for so long.
 const ARGUMENTS_PATIENCE: Nanos = Nanos(2_000_000);
+const ARGUMENTS_PAUSE: Duration = Duration::from_micros(50);
 
 impl Witness {
     /// Watches these threads, and all that they start; from their next program on where
@@ -136,7 +138,8 @@ fn look_at(record: &Record, seen: &Mutex<Lives>) {
                 && process::now().since(record.time) < ARGUMENTS_PATIENCE
                 && process::read_stat(pid).is_some_and(|stat| stat.state != 'Z')
             {
-                std::thread::yield_now();
+                // Sleeping, not yielding: the one that begins the program may need this CPU for it.
+                std::thread::sleep(ARGUMENTS_PAUSE);
                 argv = process::arguments(pid);
             }
             let time = record.time;

@@ -106,10 +106,10 @@ impl StopEngine {
             }
         }
         if self.scope.selects() {
-            for tracee in &mut self.tracees {
-                if !tracee.is_selected {
-                    tracee.plan = Plan::Ignore;
-                }
+            for tracee in self.tracees.iter_mut().filter(|it| !it.is_selected) {
+                tracee.plan = Plan::Ignore;
+                // If it is wanted one day, there is no sample of it that could hold.
+                tracee.activity.is_sampled = false;
             }
         }
     }
