@@ -138,7 +138,11 @@ impl BarrierEngine {
         let mut parts = Parts::new()?;
         let tid = Tid(pid.0);
         parts.watch(tid, true).map_err(refused)?;
-        let witness = Witness::start(&parts.cpus, &[tid], true).ok();
+        let witness = if scope.follow {
+            Witness::start(&parts.cpus, &[tid], true).ok()
+        } else {
+            None
+        };
         let mut tasks = Tasks::new(&parts.cpus, witness, Arc::clone(scope));
         let start = process::now();
         tasks.add(pid, tid, Place::Gated, start);
@@ -179,8 +183,10 @@ impl BarrierEngine {
             }
         }
         let mut parts = Parts::new()?;
-        let tids: Vec<Tid> = descendants(roots).into_iter().flat_map(threads).collect();
-        let witness = if tids.len() <= MOST_WITNESSED {
+        let all = roots.iter().copied().chain(descendants(roots));
+        let tids: Vec<Tid> = all.flat_map(threads).collect();
+        // Of children that are not recorded, nobody would ever ask what it has seen.
+        let witness = if scope.follow && tids.len() <= MOST_WITNESSED {
             Witness::start(&parts.cpus, &tids, false).ok()
         } else {
             None
@@ -199,7 +205,11 @@ impl BarrierEngine {
             }
             for pid in found {
                 let watched = parts.attach_process(pid, &mut tasks, report);
-                let Err(refusal) = watched else { continue };
+                let refusal = match watched {
+                    Ok(()) => continue,
+                    Err(BarrierRefusal::Target(error)) => error.refusal,
+                    Err(error) => return Err(error),
+                };
                 refused.insert(pid);
                 if roots.contains(&pid) && pass == 0 {
                     return Err(AttachError { pid, refusal }.into());
@@ -233,11 +243,12 @@ impl Parts {
         pid: Pid,
         tasks: &mut Tasks,
         report: &mut dyn FnMut(TreeEvent),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), BarrierRefusal> {
         let clocks = process::read_clocks();
-        let stat = read_stat(pid).ok_or(Refusal::NoSuchProcess)?;
+        let target = |refusal| BarrierRefusal::from(AttachError { pid, refusal });
+        let stat = read_stat(pid).ok_or(target(Refusal::NoSuchProcess))?;
         if let Some(refusal) = unfit(pid) {
-            return Err(refusal);
+            return Err(target(refusal));
         }
         loop {
             // What was born of watched threads meanwhile is watched already.
@@ -252,7 +263,8 @@ impl Parts {
                 match self.watch(tid, false) {
                     Ok(true) => {}
                     Ok(false) => continue,
-                    Err(errno) => return Err(explain(pid, errno)),
+                    // Not permitted, or too many files: another engine needs neither.
+                    Err(errno) => return Err(refused(errno).into()),
                 }
                 is_new = true;
                 if !tasks.has_process(pid) {
@@ -280,7 +292,7 @@ impl Parts {
                 return if tasks.has_process(pid) {
                     Ok(())
                 } else {
-                    Err(unfit(pid).unwrap_or(Refusal::NoSuchProcess))
+                    Err(target(unfit(pid).unwrap_or(Refusal::NoSuchProcess)))
                 };
             }
         }
