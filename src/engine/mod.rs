@@ -49,6 +49,9 @@ pub trait Engine {
         None
     }
 
+    /// Reports what is known and was not yet reported, as no tick will follow.
+    fn finish(&mut self, _report: &mut dyn FnMut(TreeEvent)) {}
+
     /// All threads of the target, each after its process.
     fn threads(&self) -> Vec<(Pid, Tid)>;
 }

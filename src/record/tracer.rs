@@ -148,19 +148,15 @@ fn reporter(messages: &ToUnwinder) -> impl FnMut(TreeEvent) + '_ {
     move |event| messages.send(Message::Tree(event))
 }
 
-/// Goes on with the engine that stops.
-fn change(
-    old: Box<dyn Engine>,
-    plan: &Plan,
-    messages: &ToUnwinder,
-    why: String,
-) -> Result<Box<dyn Engine>, sys::Errno> {
+/// Goes on with the engine that stops; where there can be none, with the old one.
+fn replace(old: &mut Box<dyn Engine>, plan: &Plan, messages: &ToUnwinder, why: String) {
+    let new = StopEngine::new(Arc::clone(&plan.hold), false, Arc::clone(&plan.scope));
+    let Ok(mut engine) = new else { return };
+    let mut report = reporter(messages);
+    old.finish(&mut report);
     let before = old.threads();
-    drop(old);
     let time = process::now();
     messages.send(Message::EngineChanged { time, why });
-    let mut report = reporter(messages);
-    let mut engine = StopEngine::new(Arc::clone(&plan.hold), false, Arc::clone(&plan.scope))?;
     sys::raise_priority();
     let mut pids: Vec<Pid> = before.iter().map(|&(pid, _)| pid).collect();
     pids.sort_unstable();
@@ -181,7 +177,7 @@ fn change(
             report(TreeEvent::ProcessEnd { pid, time, status });
         }
     }
-    Ok(Box::new(engine))
+    *old = Box::new(engine);
 }
 
 /// Takes ticks until the target has ended, the time is over or the stop flag is set. When the
@@ -189,6 +185,16 @@ fn change(
 pub(super) fn run(
     plan: &Plan,
     mut engine: Box<dyn Engine>,
+    messages: &ToUnwinder,
+    returned: &Receiver<Box<TickBuffer>>,
+) {
+    take_ticks(plan, &mut engine, messages, returned);
+    engine.finish(&mut reporter(messages));
+}
+
+fn take_ticks(
+    plan: &Plan,
+    engine: &mut Box<dyn Engine>,
     messages: &ToUnwinder,
     returned: &Receiver<Box<TickBuffer>>,
 ) {
@@ -247,10 +253,7 @@ pub(super) fn run(
         limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
         messages.send(Message::Tick(buffer));
         if let Some(why) = engine.too_costly() {
-            engine = match change(engine, plan, messages, why) {
-                Ok(engine) => engine,
-                Err(_) => return,
-            };
+            replace(engine, plan, messages, why);
         }
         if buffers - free.len() > limit / 4 {
             messages.wake();

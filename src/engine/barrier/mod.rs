@@ -115,6 +115,11 @@ impl Engine for BarrierEngine {
         self.rates.too_high()
     }
 
+    fn finish(&mut self, report: &mut dyn FnMut(TreeEvent)) {
+        self.catch_up(report);
+        self.tasks.exits.give_up(report);
+    }
+
     fn threads(&self) -> Vec<(Pid, Tid)> {
         let tasks = self.tasks.by_tid.iter();
         tasks.map(|(&tid, task)| (task.pid, tid)).collect()
