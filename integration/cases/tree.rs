@@ -192,3 +192,50 @@ fn an_attach_finds_every_thread_of_every_process() {
         });
     });
 }
+
+#[test]
+fn where_files_are_few_another_engine_records() {
+    let _cpus = alone();
+    let scratch = Scratch::new();
+    let file = scratch.file("few.sprof");
+    let mut target = crate::target::Target::steady(12);
+    // A file for each thread and CPU is more than these.
+    let line = "ulimit -n 64; exec \"$1\" record -d 300ms -o \"$2\" -p \"$3\"";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", line, "sh"]).arg(sprof::binary());
+    shell.arg(&file).arg(target.pid().to_string());
+    let outcome = sprof::run(shell.stdin(std::process::Stdio::null()));
+    assert!(outcome.assert_code(0).stderr.contains("by the stop engine"));
+    let recording = Recording::of(&file);
+    let engine = recording.session["engine"].as_str().unwrap_or_default();
+    assert!(engine.starts_with("stop"), "{engine}");
+    assert!(!recording.samples.is_empty());
+    target.assert_alive();
+    assert_eq!(target.exit_code(), 0);
+}
+
+#[test]
+fn short_lives_below_an_attached_process_have_all_their_facts() {
+    let _cpus = alone();
+    crate::engine::each(|engine| {
+        let scratch = Scratch::new();
+        let file = scratch.file("attached.sprof");
+        let line =
+            "read go; for i in 1 2 3 4 5 6 7 8 9 10; do sh -c 'exit 7' arg-$i; done; read go";
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", line]).stdin(std::process::Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let mut record = engine.record(100, &file);
+        record.args(["-p", &shell.id().to_string()]);
+        let record = record.spawn().unwrap();
+        super::interrupt::recorded_ticks(&file, 3);
+        let mut input = shell.stdin.take().unwrap();
+        std::io::Write::write_all(&mut input, b"go\ngo\n").unwrap();
+        assert!(shell.wait().unwrap().success());
+        sprof::finish(record).assert_code(0);
+        let recording = Recording::of(&file);
+        let children = recording.processes.iter().filter(|p| p.ppid == shell.id());
+        let ends: Vec<_> = children.map(|child| child.exit_status.clone()).collect();
+        assert_eq!(ends, vec![json!({"code": 7}); 10]);
+    });
+}

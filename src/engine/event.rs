@@ -92,3 +92,23 @@ pub enum TreeEvent {
         why: String,
     },
 }
+
+impl TreeEvent {
+    /// What there is to tell of a command that waits at its gate.
+    pub(super) fn gated(pid: Pid, start: Timestamp) -> [TreeEvent; 2] {
+        [
+            TreeEvent::Process {
+                pid,
+                forked_by: None,
+                start,
+                is_gated: true,
+            },
+            TreeEvent::Thread {
+                pid,
+                tid: Tid(pid.0),
+                start,
+                is_new: true,
+            },
+        ]
+    }
+}

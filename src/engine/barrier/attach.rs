@@ -146,18 +146,7 @@ impl BarrierEngine {
         let mut tasks = Tasks::new(&parts.cpus, witness, Arc::clone(scope));
         let start = process::now();
         tasks.add(pid, tid, Place::Gated, start);
-        report(TreeEvent::Process {
-            pid,
-            forked_by: None,
-            start,
-            is_gated: true,
-        });
-        report(TreeEvent::Thread {
-            pid,
-            tid,
-            start,
-            is_new: true,
-        });
+        TreeEvent::gated(pid, start).into_iter().for_each(report);
         Ok(parts.into_engine(tasks, Some(pid))?)
     }
 

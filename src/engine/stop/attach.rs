@@ -29,18 +29,7 @@ impl StopEngine {
         let start = process::now();
         self.add(pid, tid, Phase::Gated);
         self.watch_thread(tid);
-        report(TreeEvent::Process {
-            pid,
-            forked_by: None,
-            start,
-            is_gated: true,
-        });
-        report(TreeEvent::Thread {
-            pid,
-            tid,
-            start,
-            is_new: true,
-        });
+        TreeEvent::gated(pid, start).into_iter().for_each(report);
         Ok(())
     }
 
