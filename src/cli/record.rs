@@ -104,10 +104,13 @@ fn summary_text(summary: &Summary) -> String {
         ));
     }
     if summary.own_memory > 0 {
+        let seconds = summary.duration.seconds();
+        // Of a moment, the share would be that of the start.
+        let share = (seconds >= 0.1).then(|| summary.own_cpu.seconds() * 100.0 / seconds);
+        let share = share.map_or(String::new(), |share| format!(" ({share:.1} % of one)"));
         lines.push(format!(
-            "sprof: itself: {} of CPU ({:.1} % of one), {:.1} MB of memory",
+            "sprof: itself: {} of CPU{share}, {:.1} MB of memory",
             summary.own_cpu,
-            summary.own_cpu.seconds() * 100.0 / summary.duration.seconds().max(1e-9),
             summary.own_memory as f64 / 1e6,
         ));
     }
