@@ -6,7 +6,7 @@
 //! the read is done or not. A read that was done by then, of a thread that did not run meanwhile,
 //! is true.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use super::BarrierEngine;
 use super::holders::READ_LIMIT;
 use super::task::{Stack, Task};
-use crate::engine::records::{Kind, StackPlace};
+use crate::engine::records::{Kind, Records, StackPlace};
 use crate::process;
 use crate::profile::{Address, Tid, Timestamp};
 use crate::sys::{self, Errno, RemoteRange};
@@ -29,13 +29,17 @@ pub(super) struct DeepReader {
     is_busy: bool,
     /// Where the stacks of threads end, as far as is known.
     ends: HashMap<Tid, Address>,
-    /// Threads whose last stack went beyond what was recorded.
-    deep: HashSet<Tid>,
     /// The stacks that threads have left for the one they were on at their last sample.
     others: HashMap<Tid, Range<Address>>,
     /// What was read in this tick.
     read: Request,
+    /// Empty but while a tick is looked at, as the next.
+    wanted: Wanted,
+    ahead: Vec<(Tid, StackPlace)>,
 }
+
+/// The parts of its stacks that are to be read of each thread, and its stack pointer.
+type Wanted = HashMap<Tid, (Address, [Range<Address>; 2])>;
 
 /// Ranges to read, and what was read.
 #[derive(Debug, Default)]
@@ -82,9 +86,10 @@ impl DeepReader {
             thread: Some(thread),
             is_busy: false,
             ends: HashMap::new(),
-            deep: HashSet::new(),
             others: HashMap::new(),
-            read: Request::default(),
+            read: Request::with_room(),
+            wanted: HashMap::new(),
+            ahead: Vec::new(),
         })
     }
 
@@ -102,25 +107,38 @@ impl DeepReader {
         self.others.retain(|_, other| !other.is_empty());
         if self.ends.len() > 2 * alive.len() + MANY_ENDED {
             self.ends.retain(|tid, _| alive.contains_key(tid));
-            self.deep.retain(|tid| alive.contains_key(tid));
             self.others.retain(|tid, _| alive.contains_key(tid));
         }
     }
 
     /// The rest of a thread's stack, behind `len` bytes from its stack pointer on, where it was
-    /// read. Where it was not and there is one, it will be at the next tick.
-    pub(super) fn rest(&mut self, tid: Tid, sp: Address, len: usize) -> &[u8] {
+    /// read.
+    pub(super) fn rest(&self, tid: Tid, sp: Address, len: usize) -> &[u8] {
         let recorded_to = Address(sp.0.saturating_add(len as u64));
-        if self.ends.get(&tid).is_some_and(|&end| end > recorded_to) {
-            self.deep.insert(tid);
-        } else {
-            self.deep.remove(&tid);
-        }
         self.read_from(tid, sp, recorded_to).unwrap_or_default()
     }
 
+    /// Takes note of what is to be read of a thread whose stack was recorded there last.
+    fn want(&self, tid: Tid, place: &StackPlace, records: &Records, wanted: &mut Wanted) {
+        wanted.remove(&tid);
+        let Some(registers) = records.registers(place) else {
+            return;
+        };
+        let sp = registers.sp();
+        let recorded_to = Address(sp.0.saturating_add(u64::from(place.stack_len)));
+        let end = self.ends.get(&tid).copied().unwrap_or_default();
+        let mut other = self.others.get(&tid).cloned().unwrap_or_default();
+        // A handler's stack can lie above the one it has left, in one mapping.
+        if other.contains(&sp) {
+            other.end = sp;
+        }
+        if end > recorded_to || !other.is_empty() {
+            wanted.insert(tid, (sp, [recorded_to..end, other]));
+        }
+    }
+
     /// The stack that a thread has left for the one it is on, where it was read.
-    pub(super) fn other(&mut self, tid: Tid, sp: Address) -> Option<(Address, &[u8])> {
+    pub(super) fn other(&self, tid: Tid, sp: Address) -> Option<(Address, &[u8])> {
         let start = self.others.get(&tid)?.start;
         let bytes = self.read_from(tid, sp, start)?;
         Some((start, bytes))
@@ -136,14 +154,9 @@ impl DeepReader {
         self.read.bytes.get(range.at..range.at + range.len)
     }
 
-    /// Whether there is something to read at the next tick.
-    pub(super) fn has_work(&self) -> bool {
-        let has_stacks = !self.deep.is_empty() || !self.others.is_empty();
-        has_stacks && !self.is_busy
-    }
-
     /// Has the requested ranges read, and waits for that until `limit`.
-    fn run(&mut self, request: Request, limit: Timestamp) {
+    fn run(&mut self, limit: Timestamp) {
+        let request = std::mem::take(&mut self.read);
         self.is_busy = self
             .ask
             .as_ref()
@@ -163,6 +176,15 @@ impl DeepReader {
 }
 
 impl Request {
+    /// With all memory it will ever need, and that touched: a page that is not there yet costs more
+    /// than one that is copied.
+    fn with_room() -> Request {
+        Request {
+            bytes: vec![1; MOST as usize],
+            ..Request::default()
+        }
+    }
+
     fn read(&mut self) {
         for (read, range) in self.reads.iter().zip(&mut self.ranges) {
             sys::read_ranges(read.tid, std::slice::from_mut(range), &mut self.bytes);
@@ -172,67 +194,58 @@ impl Request {
 }
 
 impl BarrierEngine {
-    /// Reads the rest of the stacks that are known to be deep, while the CPUs are held since `end`.
+    /// Reads the rest of the stacks that are deeper than what was recorded, while the CPUs are held
+    /// since `end`.
     pub(super) fn read_deep(&mut self, end: Timestamp) {
         let deep = &mut self.deep;
         deep.collect();
         deep.read.reads.clear();
         deep.read.ranges.clear();
-        if !deep.has_work() {
+        if deep.is_busy {
             return;
         }
         self.records.look();
-        let mut latest: HashMap<Tid, StackPlace> = HashMap::new();
-        for &tid in deep.deep.iter().chain(deep.others.keys()) {
-            let task = self.tasks.by_tid.get(&tid).filter(|task| task.is_fresh);
+        let mut wanted = std::mem::take(&mut deep.wanted);
+        for tid in &self.tasks.fresh {
             if let Some(Task {
                 stack: Stack::InRing(place),
+                is_fresh: true,
                 ..
-            }) = task
+            }) = self.tasks.by_tid.get(tid)
             {
-                latest.insert(tid, *place);
+                deep.want(*tid, place, &self.records, &mut wanted);
             }
         }
+        let mut ahead = std::mem::take(&mut deep.ahead);
         self.records.ahead(end, |record| {
-            if let Kind::Stack(place) = record.kind
-                && (deep.deep.contains(&record.tid) || deep.others.contains_key(&record.tid))
-            {
-                latest.insert(record.tid, place);
+            if let Kind::Stack(place) = record.kind {
+                ahead.push((record.tid, place));
             }
         });
-        let mut request = std::mem::take(&mut deep.read);
+        for (tid, place) in ahead.drain(..) {
+            deep.want(tid, &place, &self.records, &mut wanted);
+        }
+        deep.ahead = ahead;
         let mut total = 0;
-        for (tid, place) in latest {
-            let Some(registers) = self.records.registers(&place) else {
-                continue;
-            };
-            let sp = registers.sp();
-            let address = Address(sp.0 + u64::from(place.stack_len));
-            let rest = deep
-                .ends
-                .get(&tid)
-                .map_or(0, |end| end.0.saturating_sub(address.0));
-            let other = deep.others.get(&tid).map_or((Address(0), 0), |other| {
-                // A handler's stack can lie above the one it has left, in one mapping.
-                let end = if other.contains(&sp) { sp } else { other.end };
-                (other.start, end.0.saturating_sub(other.start.0))
-            });
-            for (address, len) in [(address, rest), other] {
+        for (tid, (sp, parts)) in wanted.drain() {
+            for part in parts {
+                let len = part.end.0.saturating_sub(part.start.0);
                 if len == 0 || total + len > MOST {
                     continue;
                 }
-                request.reads.push(DeepRead { tid, sp });
-                request.ranges.push(RemoteRange {
-                    address,
+                deep.read.reads.push(DeepRead { tid, sp });
+                deep.read.ranges.push(RemoteRange {
+                    address: part.start,
                     at: total as usize,
                     len: len as usize,
                 });
                 total += len;
             }
         }
+        deep.wanted = wanted;
         if total > 0 {
-            request.bytes.resize(total as usize, 0);
-            deep.run(request, end + READ_LIMIT);
+            self.holders.hold_longer();
+            deep.run(end + READ_LIMIT);
         }
     }
 

@@ -37,7 +37,7 @@ struct Shared {
     seats: Vec<Seat>,
     /// Holds up to this number are over.
     released: AtomicU64,
-    /// Holds are over after so many nanoseconds.
+    /// The hold that is on is over after so many nanoseconds.
     limit: AtomicU64,
     is_over: AtomicBool,
 }
@@ -184,11 +184,13 @@ impl Holders {
             seat.alarm.store(alarm, Ordering::Relaxed);
         }
         self.shared.released.store(self.number, Ordering::Release);
+        // A holder that sees this sees that it is released, too.
+        self.shared.limit.store(LIMIT.0, Ordering::Release);
     }
 
-    /// Whether the holds to come are to last for a read of memory.
-    pub(super) fn allow_read(&mut self, is_read: bool) {
-        let limit = LIMIT + if is_read { READ_LIMIT } else { Nanos(0) };
+    /// Lets the hold that is on last for a read of memory.
+    pub(super) fn hold_longer(&self) {
+        let limit = LIMIT + READ_LIMIT;
         self.shared.limit.store(limit.0, Ordering::Relaxed);
     }
 }
@@ -216,8 +218,8 @@ impl Shared {
             let now = process::now();
             seat.arrived_at.store(now.0, Ordering::Relaxed);
             seat.arrived.store(number, Ordering::Release);
-            let limit = now + Nanos(self.limit.load(Ordering::Relaxed));
-            while self.released.load(Ordering::Acquire) < number && process::now() < limit {
+            let is_over_at = || now + Nanos(self.limit.load(Ordering::Acquire));
+            while self.released.load(Ordering::Acquire) < number && process::now() < is_over_at() {
                 std::hint::spin_loop();
             }
             if self.released.load(Ordering::Acquire) < number {

@@ -99,6 +99,9 @@ impl Engine for BarrierEngine {
             let patience = left.min(LONGEST_WAIT);
             match sys::wait_for_input(sources, Some(Duration::from_nanos(patience.0))) {
                 [_, true] => return Served::Woken,
+                // The record of who had to go for this very tick can be the one that fills a ring:
+                // it is left to the tick, which reads what lies beyond it.
+                [true, _] if until <= process::now() => self.fill.clear(),
                 [true, _] => self.make_room(report),
                 // The next tick is far: ends are to be noticed before.
                 [false, false] if patience < left => self.make_room(report),

@@ -43,7 +43,6 @@ impl BarrierEngine {
         }
         self.watch_dropped(report);
         let used = self.used_cpu(begin);
-        self.holders.allow_read(self.deep.has_work());
         let first = self.hold(begin);
         let end = process::now();
         self.read_deep(end);
