@@ -1,6 +1,6 @@
 //! Why a process cannot be traced.
 
-use crate::process::{read_stat, read_status, threads};
+use crate::process::{read_stat, read_status, read_thread_stat, threads};
 use crate::profile::{Pid, Tid};
 use crate::sys::Errno;
 
@@ -83,6 +83,8 @@ pub(super) fn explain(pid: Pid, errno: Errno) -> Refusal {
 }
 
 fn has_ended(pid: Pid, tid: Tid) -> bool {
-    let stat = (tid.0 != pid.0).then(|| read_stat(Pid(tid.0))).flatten();
+    let stat = (tid.0 != pid.0)
+        .then(|| read_thread_stat(pid, tid))
+        .flatten();
     stat.is_none_or(|stat| matches!(stat.state, 'Z' | 'X'))
 }

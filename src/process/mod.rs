@@ -21,7 +21,8 @@ pub use live::{
 pub use maps::{MapEntry, parse_maps, read_maps};
 pub use own::own_memory;
 pub use stat::{
-    Stat, Status, catches, cpu_time, parse_stat, read_stat, read_status, sleeping_state,
+    Stat, Status, catches, cpu_time, parse_stat, read_stat, read_status, read_thread_stat,
+    sleeping_state,
 };
 pub use tree::{ancestors, descendants, threads};
 

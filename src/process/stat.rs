@@ -51,9 +51,15 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
     })
 }
 
-/// The `stat` of a process, or of any thread (each has a folder in `/proc`, if a hidden one).
+/// The `stat` of a process.
 pub fn read_stat(pid: Pid) -> Option<Stat> {
     parse_stat(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The `stat` of a thread. Its own folder in `/proc` would show the sums over its whole process, and
+/// the kernel goes through all threads for them.
+pub fn read_thread_stat(pid: Pid, tid: Tid) -> Option<Stat> {
+    parse_stat(&std::fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?)
 }
 
 /// What sprof needs of `/proc/PID/status`.
@@ -132,8 +138,7 @@ pub fn cpu_time(schedstat: &File) -> Option<Nanos> {
 
 /// The state of a thread that did not answer to a stop: asleep where nothing wakes it, or not.
 pub fn sleeping_state(pid: Pid, tid: Tid) -> RunState {
-    let stat = std::fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok();
-    match stat.as_deref().and_then(parse_stat).map(|stat| stat.state) {
+    match read_thread_stat(pid, tid).map(|stat| stat.state) {
         Some('D') => RunState::Disk,
         Some('R') => RunState::Runnable,
         Some('S' | 'I') => RunState::Sleeping,

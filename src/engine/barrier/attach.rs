@@ -15,7 +15,7 @@ use super::witness::Witness;
 use crate::engine::records::Records;
 use crate::engine::refusal::explain;
 use crate::engine::{AttachError, Refusal, Scope, TreeEvent};
-use crate::process::{self, ancestors, descendants, read_stat, threads};
+use crate::process::{self, ancestors, descendants, read_stat, read_thread_stat, threads};
 use crate::profile::{Pid, Tid};
 use crate::sys::{self, Affinity, Errno, Gathered, Watch};
 
@@ -266,7 +266,7 @@ impl Parts {
                     });
                 }
                 tasks.add(pid, tid, Place::Unknown, process::now());
-                let start = read_stat(Pid(tid.0)).map_or(clocks.monotonic, |stat| {
+                let start = read_thread_stat(pid, tid).map_or(clocks.monotonic, |stat| {
                     process::start_time(stat.start_ticks, &clocks)
                 });
                 report(TreeEvent::Thread {

@@ -7,7 +7,7 @@ use super::rescan::is_worth_telling;
 use super::tracee::Phase;
 use crate::engine::refusal::explain;
 use crate::engine::{AttachError, Refusal, TreeEvent};
-use crate::process::{self, ancestors, descendants, read_stat, threads};
+use crate::process::{self, ancestors, descendants, read_stat, read_thread_stat, threads};
 use crate::profile::{Clocks, Pid, Tid, Timestamp};
 use crate::sys::{self, Errno};
 
@@ -146,7 +146,7 @@ impl StopEngine {
                         is_gated: false,
                     });
                 }
-                let start = read_stat(Pid(tid.0)).map_or(clocks.monotonic, |stat| {
+                let start = read_thread_stat(pid, tid).map_or(clocks.monotonic, |stat| {
                     process::start_time(stat.start_ticks, clocks)
                 });
                 self.add(pid, tid, Phase::Free);
