@@ -22,10 +22,8 @@ pub(super) struct Task {
     pub(super) since: Timestamp,
     /// The CPU it was on last, where that is known.
     pub(super) cpu: Option<u32>,
-    /// How it sleeps, as far as is known, where it does.
-    pub(super) asleep_as: RunState,
-    /// The system call it sleeps in, where that is known.
-    pub(super) syscall: Option<u64>,
+    /// How it sleeps, where it does and was looked at.
+    pub(super) asleep: Option<Asleep>,
     /// The stack it left its CPU with.
     pub(super) stack: Stack,
     /// It is to have a snapshot at the next tick: it may have run since the last one.
@@ -44,6 +42,19 @@ impl Task {
     pub(super) fn is_off(&self) -> bool {
         self.cpu.is_some() && matches!(self.place, Place::Ready | Place::Asleep)
     }
+
+    /// Whether it waits for something since exactly that time.
+    pub(super) fn sleeps(&self, since: Timestamp) -> bool {
+        self.place == Place::Asleep && self.since == since
+    }
+}
+
+/// How a thread sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asleep {
+    pub(super) state: RunState,
+    /// The system call it sleeps in; `None`: in none.
+    pub(super) syscall: Option<u64>,
 }
 
 /// Where a thread is.
@@ -148,8 +159,7 @@ impl Tasks {
             place,
             since,
             cpu: None,
-            asleep_as: RunState::Sleeping,
-            syscall: None,
+            asleep: None,
             stack: Stack::None,
             is_fresh: true,
             cpu_time: Nanos(0),
@@ -255,8 +265,7 @@ impl Tasks {
             Place::Asleep
         };
         task.since = time;
-        task.asleep_as = RunState::Sleeping;
-        task.syscall = None;
+        task.asleep = None;
         if !std::mem::replace(&mut task.is_fresh, true) {
             self.fresh.push(tid);
         }

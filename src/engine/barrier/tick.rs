@@ -133,7 +133,7 @@ impl BarrierEngine {
             }
             // One that is still on a CPU has no stack now: it is looked at again.
             task.is_fresh = matches!(task.place, Place::On(_));
-            if task.place == Place::Asleep {
+            if task.place == Place::Asleep && task.asleep.is_none() {
                 self.dozing.note(tid, task.since, buffer.time);
             }
             buffer.snapshots.push(snapshot);
@@ -177,14 +177,16 @@ fn snapshot(
     buffer: &mut TickBuffer,
     held_since: Timestamp,
 ) -> Option<Snapshot> {
-    let (state, mut cpu_time) = match task.place {
+    let asleep = task.asleep.filter(|_| task.place == Place::Asleep);
+    let state = match task.place {
         Place::Gated => return None,
-        Place::On(_) => (RunState::Running, task.cpu_time),
-        Place::Ready if task.since >= held_since => (RunState::Running, task.cpu_time),
-        Place::Ready | Place::Unborn => (RunState::Runnable, task.cpu_time),
-        Place::Asleep => (task.asleep_as, task.cpu_time),
-        Place::Unknown => (RunState::Unknown, task.cpu_time),
+        Place::On(_) => RunState::Running,
+        Place::Ready if task.since >= held_since => RunState::Running,
+        Place::Ready | Place::Unborn => RunState::Runnable,
+        Place::Asleep => asleep.map_or(RunState::Sleeping, |asleep| asleep.state),
+        Place::Unknown => RunState::Unknown,
     };
+    let mut cpu_time = task.cpu_time;
     if matches!(task.place, Place::On(_)) {
         cpu_time += buffer.time.since(task.since);
     }
@@ -192,7 +194,7 @@ fn snapshot(
         pid: task.pid,
         tid,
         state,
-        syscall: task.syscall,
+        syscall: asleep.and_then(|asleep| asleep.syscall),
         cpu: task.cpu.and_then(|cpu| u16::try_from(cpu).ok()),
         asleep_since: task.is_off().then_some(task.since),
         cpu_total: Some(cpu_time),
