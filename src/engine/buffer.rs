@@ -129,6 +129,25 @@ impl TickBuffer {
         std::mem::swap(&mut self.registers_wanted, &mut older.registers_wanted);
     }
 
+    /// A tick of which [`is_quiet`](Self::is_quiet) holds.
+    pub fn quiet(index: u64, planned: Timestamp, time: Timestamp) -> TickBuffer {
+        TickBuffer {
+            index,
+            planned,
+            time,
+            carries: true,
+            ..TickBuffer::default()
+        }
+    }
+
+    /// Whether there is nothing to tell: no thread has run or was held, and nothing was found out.
+    pub fn is_quiet(&self) -> bool {
+        let is_free = self.stop.0 == 0 && self.skew.0 == 0 && self.stops == 0;
+        let has_news = self.records_lost > 0 || self.perturbed > 0 || !self.pauses.is_empty();
+        let has_samples = !self.snapshots.is_empty() || !self.amendments.is_empty();
+        self.carries && is_free && !has_news && !has_samples
+    }
+
     /// The stack bytes of a snapshot: the part it stands on, then the part of another stack, empty
     /// where there is none.
     pub fn stacks(&self, snapshot: &Snapshot) -> [MemoryCopy<'_>; 2] {

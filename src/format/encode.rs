@@ -10,6 +10,9 @@ use super::column::{
 use super::wire::{Wire, put_block, put_varint, zigzag};
 use crate::profile::{Frame, Nanos, Sample, StackId, StackTable, Tick, Timestamp};
 
+/// No thread went, and none came.
+const SAME_THREADS: [u8; 2] = [0, 0];
+
 /// Gathers ticks for the next chunk, and knows what the chunks of this group told before.
 #[derive(Default)]
 pub(super) struct TickEncoder {
@@ -51,15 +54,36 @@ impl TickEncoder {
         if !tick.pauses.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(FormatError::Refused("pauses out of the order of processes"));
         }
-        let is_stranger = |id: StackId| id.index() >= table.len();
-        if tick
-            .samples
-            .iter()
-            .any(|s| s.stack.is_some_and(is_stranger))
-        {
+        if tick.samples.iter().any(|sample| is_stranger(sample, table)) {
             return Err(FormatError::Refused("a stack that is not in the table"));
         }
         Ok(())
+    }
+
+    /// The same of a tick in which only the samples at these places can differ from those of the last
+    /// one, where that can be told: not in the first of a group.
+    pub(super) fn admit_changes(
+        &self,
+        tick: &Tick,
+        changed: &[usize],
+        table: &StackTable,
+    ) -> Result<bool, FormatError> {
+        if self.lanes.is_empty() || table.len() > STACKS_MAX {
+            return Ok(false);
+        }
+        if self.lanes.len() != tick.samples.len() || !changed.is_sorted_by(|a, b| a < b) {
+            return Err(FormatError::Refused("changes of other samples than before"));
+        }
+        for &place in changed {
+            let pair = self.lanes.get(place).zip(tick.samples.get(place));
+            if pair.is_none_or(|(lane, sample)| lane.thread != sample.thread) {
+                return Err(FormatError::Refused("changes of other samples than before"));
+            }
+            if pair.is_some_and(|(_, sample)| is_stranger(sample, table)) {
+                return Err(FormatError::Refused("a stack that is not in the table"));
+            }
+        }
+        Ok(true)
     }
 
     /// Tells stacks that are new, but no more than about `budget` bytes of them; answers whether
@@ -85,13 +109,20 @@ impl TickEncoder {
         true
     }
 
-    /// Tells a tick whose stacks are told.
-    pub(super) fn push_tick(&mut self, tick: &Tick) {
+    /// Tells a tick whose stacks are told. `changed`: the places of all samples that can differ from
+    /// those of the last tick; `None`: others can, too.
+    pub(super) fn push_tick(&mut self, tick: &Tick, changed: Option<&[usize]>) {
         let elapsed = Nanos(tick.time.0.wrapping_sub(self.last.time));
         self.push_instant(tick);
         self.push_pauses(tick);
-        self.push_threads(tick);
-        self.push_samples(tick, elapsed);
+        if let Some(changed) = changed {
+            self.columns.threads.extend_from_slice(&SAME_THREADS);
+            self.push_samples(tick, elapsed, changed.iter().copied());
+        } else {
+            self.push_threads(tick);
+            self.push_samples(tick, elapsed, 0..tick.samples.len());
+        }
+        debug_assert_eq!(self.lanes, tick.samples);
         self.ticks += 1;
         self.samples += tick.samples.len() as u64;
     }
@@ -133,7 +164,7 @@ impl TickEncoder {
                 .zip(&tick.samples)
                 .all(|(lane, sample)| lane.thread == sample.thread);
         if same {
-            to.extend_from_slice(&[0, 0]);
+            to.extend_from_slice(&SAME_THREADS);
             return;
         }
         let samples = &tick.samples;
@@ -163,24 +194,32 @@ impl TickEncoder {
         put_gaps(to, &came);
     }
 
-    fn push_samples(&mut self, tick: &Tick, elapsed: Nanos) {
-        let mut in_change = false;
-        let mut run = 0;
-        for (lane, sample) in self.lanes.iter_mut().zip(&tick.samples) {
-            let changes = lane != sample;
-            if changes != in_change {
-                put_varint(&mut self.columns.runs, run);
-                (in_change, run) = (changes, 0);
+    /// Tells the samples: how many are as they were, how many are not, and so on; then those. Only
+    /// at `places`, which rise, can there be others than in the last tick.
+    fn push_samples(&mut self, tick: &Tick, elapsed: Nanos, places: impl Iterator<Item = usize>) {
+        let columns = &mut self.columns;
+        let mut run = 0..0;
+        for place in places {
+            let pair = self.lanes.get_mut(place).zip(tick.samples.get(place));
+            let Some((lane, sample)) = pair.filter(|(lane, sample)| *lane != *sample) else {
+                continue;
+            };
+            if run.is_empty() || run.end != place {
+                if !run.is_empty() {
+                    put_varint(&mut columns.runs, run.len() as u64);
+                }
+                put_varint(&mut columns.runs, (place - run.end) as u64);
+                run = place..place;
             }
-            run += 1;
-            if changes {
-                push_details(&mut self.columns, lane, sample, tick.time);
-                push_sample(&mut self.columns, lane, sample, elapsed);
-                *lane = *sample;
-            }
+            run.end += 1;
+            push_details(columns, lane, sample, tick.time);
+            push_sample(columns, lane, sample, elapsed);
+            *lane = *sample;
         }
-        if run > 0 {
-            put_varint(&mut self.columns.runs, run);
+        for rest in [run.len(), tick.samples.len() - run.end] {
+            if rest > 0 {
+                put_varint(&mut columns.runs, rest as u64);
+            }
         }
     }
 
@@ -209,6 +248,11 @@ impl TickEncoder {
         }
         true
     }
+}
+
+/// Whether its stack is none of the table's.
+fn is_stranger(sample: &Sample, table: &StackTable) -> bool {
+    sample.stack.is_some_and(|id| id.index() >= table.len())
 }
 
 fn push_details(columns: &mut Columns<Vec<u8>>, lane: &Sample, sample: &Sample, now: Timestamp) {

@@ -177,7 +177,26 @@ impl<W: Write> Writer<W> {
     /// sink.
     pub fn tick(&mut self, tick: &Tick) -> Result<(), FormatError> {
         self.admit()?;
-        if let Err(refused) = TickEncoder::admit(tick, &self.table) {
+        self.put_tick(tick, None)
+    }
+
+    /// As [`tick`](Writer::tick), where only the samples at the places `changed` can differ from
+    /// those of the tick recorded last, and all are of the same threads: the others are not gone
+    /// through.
+    ///
+    /// # Errors
+    /// As [`tick`](Writer::tick), and `Refused` for places that do not rise, and where threads are others.
+    pub fn tick_changing(&mut self, tick: &Tick, changed: &[usize]) -> Result<(), FormatError> {
+        self.admit()?;
+        let is_told_so = self.encoder.admit_changes(tick, changed, &self.table)?;
+        self.put_tick(tick, is_told_so.then_some(changed))
+    }
+
+    /// Records a tick; one that is told by its changes was admitted.
+    fn put_tick(&mut self, tick: &Tick, changed: Option<&[usize]>) -> Result<(), FormatError> {
+        if changed.is_none()
+            && let Err(refused) = TickEncoder::admit(tick, &self.table)
+        {
             if self.table.len() >= self.limits.group_stacks {
                 self.restart()?;
             }
@@ -189,7 +208,7 @@ impl<W: Write> Writer<W> {
         {
             self.write_waiting()?;
         }
-        self.encoder.push_tick(tick);
+        self.encoder.push_tick(tick, changed);
         let since = *self.waiting_since.get_or_insert(tick.time);
         let start = *self.group_start.get_or_insert(tick.time);
         if tick.time.since(start) >= self.limits.group

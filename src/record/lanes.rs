@@ -8,6 +8,19 @@ pub(super) struct Lanes {
     samples: Vec<Sample>,
     /// Those that were set in this tick.
     fresh: Vec<ThreadId>,
+    /// The places that are not as in the last tick.
+    changed: Vec<usize>,
+    /// Threads came or went, or all samples may be others.
+    is_anew: bool,
+}
+
+/// The samples of a tick, lent.
+#[derive(Debug, PartialEq)]
+pub(super) struct Lent {
+    pub(super) samples: Vec<Sample>,
+    /// The places of all that can differ from those of the last tick, rising; `None`: others can,
+    /// too.
+    pub(super) changed: Option<Vec<usize>>,
 }
 
 impl Lanes {
@@ -17,10 +30,11 @@ impl Lanes {
         if !carries {
             self.samples.clear();
             self.fresh.clear();
+            self.is_anew = true;
             return;
         }
         for thread in std::mem::take(&mut self.fresh) {
-            if let Some(sample) = self.get(thread) {
+            if let Some(sample) = self.change(thread) {
                 sample.carried = true;
                 sample.cpu = Some(Nanos(0));
                 // It left its CPU for the last tick, and has not got one back.
@@ -34,10 +48,12 @@ impl Lanes {
     /// Sets the sample of a thread.
     pub(super) fn set(&mut self, sample: Sample) {
         self.fresh.push(sample.thread);
-        match self.find(sample.thread) {
-            Ok(place) => self.samples[place] = sample,
+        if let Some(place) = self.change(sample.thread) {
+            *place = sample;
+        } else if let Err(place) = self.find(sample.thread) {
             // A new thread has the highest id.
-            Err(place) => self.samples.insert(place, sample),
+            self.samples.insert(place, sample);
+            self.is_anew = true;
         }
     }
 
@@ -45,6 +61,7 @@ impl Lanes {
     pub(super) fn remove(&mut self, thread: ThreadId) {
         if let Ok(place) = self.find(thread) {
             self.samples.remove(place);
+            self.is_anew = true;
         }
     }
 
@@ -55,21 +72,27 @@ impl Lanes {
         state: RunState,
         syscall: Option<SyscallNumber>,
     ) {
-        if let Some(sample) = self.get(thread) {
+        if let Some(sample) = self.change(thread) {
             (sample.state, sample.syscall) = (state, syscall);
         }
     }
 
     /// Its stack has another id now.
     pub(super) fn renumber(&mut self, thread: ThreadId, stack: Option<StackId>) {
-        if let Some(sample) = self.get(thread) {
+        if let Some(sample) = self.change(thread) {
             sample.stack = stack;
         }
     }
 
     /// Lends the samples of this tick; [`give_back`](Self::give_back) them.
-    pub(super) fn take(&mut self) -> Vec<Sample> {
-        std::mem::take(&mut self.samples)
+    pub(super) fn lend(&mut self) -> Lent {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        Lent {
+            samples: std::mem::take(&mut self.samples),
+            changed: (!std::mem::take(&mut self.is_anew)).then_some(changed),
+        }
     }
 
     pub(super) fn give_back(&mut self, samples: Vec<Sample>) {
@@ -81,15 +104,16 @@ impl Lanes {
             .binary_search_by_key(&thread, |sample| sample.thread)
     }
 
-    fn get(&mut self, thread: ThreadId) -> Option<&mut Sample> {
+    fn change(&mut self, thread: ThreadId) -> Option<&mut Sample> {
         let place = self.find(thread).ok()?;
+        self.changed.push(place);
         self.samples.get_mut(place)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Lanes;
+    use super::{Lanes, Lent};
     use crate::profile::{Nanos, RunState, Sample, ThreadId};
 
     fn sample(thread: u32, state: RunState) -> Sample {
@@ -100,17 +124,59 @@ mod tests {
         }
     }
 
-    /// The lanes after a tick in which these were set.
+    /// The lanes after a tick in which these were set. What is said to be as it was must be so.
     fn after(lanes: &mut Lanes, carries: bool, set: &[Sample]) -> Vec<(u32, RunState, bool)> {
+        let before = lanes.samples.clone();
         lanes.begin(carries);
         for &sample in set {
             lanes.set(sample);
         }
-        let samples = lanes.take();
+        let Lent { samples, changed } = lanes.lend();
+        if let Some(changed) = changed {
+            assert_eq!(before.len(), samples.len());
+            for (place, pair) in before.iter().zip(&samples).enumerate() {
+                assert!(changed.contains(&place) || pair.0 == pair.1, "{place}");
+            }
+        }
         let seen = samples.iter().map(|s| (s.thread.0, s.state, s.carried));
         let seen = seen.collect();
         lanes.give_back(samples);
         seen
+    }
+
+    /// What changes in a tick in which these are set.
+    fn changes(lanes: &mut Lanes, set: &[Sample]) -> Option<Vec<usize>> {
+        lanes.begin(true);
+        for &sample in set {
+            lanes.set(sample);
+        }
+        let Lent { samples, changed } = lanes.lend();
+        lanes.give_back(samples);
+        changed
+    }
+
+    #[test]
+    fn only_what_changes_is_told_as_such() {
+        let mut lanes = Lanes::default();
+        let sleeping = |thread| sample(thread, RunState::Sleeping);
+        let all = [sleeping(0), sleeping(1), sleeping(2)];
+        assert_eq!(changes(&mut lanes, &all), None);
+        // From now on they are carried.
+        assert_eq!(changes(&mut lanes, &[]), Some(vec![0, 1, 2]));
+        assert_eq!(changes(&mut lanes, &[]), Some(vec![]));
+        assert_eq!(changes(&mut lanes, &[all[2], all[0]]), Some(vec![0, 2]));
+        assert_eq!(changes(&mut lanes, &[all[1]]), Some(vec![0, 1, 2]));
+        assert_eq!(changes(&mut lanes, &[]), Some(vec![1]));
+        lanes.amend(ThreadId(2), RunState::Disk, None);
+        assert_eq!(changes(&mut lanes, &[]), Some(vec![2]));
+        lanes.renumber(ThreadId(0), None);
+        assert_eq!(changes(&mut lanes, &[]), Some(vec![0]));
+        lanes.remove(ThreadId(1));
+        assert_eq!(changes(&mut lanes, &[]), None);
+        assert_eq!(changes(&mut lanes, &[]), Some(vec![]));
+        assert_eq!(changes(&mut lanes, &[sleeping(3)]), None);
+        lanes.begin(false);
+        assert_eq!(lanes.lend().changed, None);
     }
 
     #[test]
@@ -143,7 +209,8 @@ mod tests {
         lanes.begin(true);
         assert!(
             lanes
-                .take()
+                .lend()
+                .samples
                 .iter()
                 .all(|sample| sample.cpu == Some(Nanos(0)))
         );

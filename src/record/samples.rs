@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::channel::FromTracer;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Lent};
 use super::own::OwnCost;
 use super::space::Spaces;
-use super::tracer::Message;
+use super::tracer::{Message, QuietTick};
 use super::tree::Tree;
 use crate::engine::{HoldFlag, Snapshot, TickBuffer, TreeEvent};
 use crate::format::{FormatError, Writer};
@@ -124,6 +124,14 @@ impl<W: Write> Recorder<W> {
                     messages.is_urgent = buffer.time < self.urgent_until;
                     // The tracer may have ended.
                     let _ = returned.send(buffer);
+                }
+                Message::Quiet(QuietTick {
+                    index,
+                    planned,
+                    time,
+                }) => {
+                    self.tick(&mut TickBuffer::quiet(index, planned, time))?;
+                    messages.is_urgent = time < self.urgent_until;
                 }
                 Message::Skipped {
                     before,
@@ -269,7 +277,7 @@ impl<W: Write> Recorder<W> {
                 detail: String::new(),
             }))?;
         }
-        let samples = self.lanes.take();
+        let Lent { samples, changed } = self.lanes.lend();
         self.count(buffer, samples.len());
         self.own.tick(buffer, &mut self.writer)?;
         let mut pauses: Vec<_> = (buffer.pauses.iter())
@@ -287,7 +295,10 @@ impl<W: Write> Recorder<W> {
             pauses,
             samples,
         };
-        let written = self.writer.tick(&tick);
+        let written = match changed {
+            Some(changed) => self.writer.tick_changing(&tick, &changed),
+            None => self.writer.tick(&tick),
+        };
         self.lanes.give_back(tick.samples);
         written
     }

@@ -21,6 +21,8 @@ use crate::sys::{self, Scheduling, Wake};
 pub(super) enum Message {
     Tree(TreeEvent),
     Tick(Box<TickBuffer>),
+    /// A tick in which nothing was found: all is as it was at the last one.
+    Quiet(QuietTick),
     /// Ticks that were due and not taken, before the tick of this index.
     Skipped {
         before: u64,
@@ -42,6 +44,14 @@ pub(super) enum Message {
         time: Timestamp,
         why: String,
     },
+}
+
+/// When a tick was taken and due, and its index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QuietTick {
+    pub(super) index: u64,
+    pub(super) planned: Timestamp,
+    pub(super) time: Timestamp,
 }
 
 /// How the tracer is to work.
@@ -251,7 +261,16 @@ fn take_ticks(
             messages.send(Message::IntervalChanged { time, interval });
         }
         limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
-        messages.send(Message::Tick(buffer));
+        if buffer.is_quiet() {
+            messages.send(Message::Quiet(QuietTick {
+                index: buffer.index,
+                planned: buffer.planned,
+                time: buffer.time,
+            }));
+            free.push(buffer);
+        } else {
+            messages.send(Message::Tick(buffer));
+        }
         if let Some(why) = engine.too_costly() {
             replace(engine, plan, messages, why);
         }

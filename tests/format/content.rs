@@ -101,13 +101,22 @@ impl Script {
     }
 
     pub(crate) fn write(&self, limits: Limits) -> Vec<u8> {
+        self.write_by(limits, |writer, tick| writer.tick(tick).unwrap())
+    }
+
+    /// Writes each tick by `write_tick`.
+    pub(crate) fn write_by(
+        &self,
+        limits: Limits,
+        mut write_tick: impl FnMut(&mut Writer<Vec<u8>>, &Tick),
+    ) -> Vec<u8> {
         let mut writer = Writer::with_limits(Vec::new(), &self.session, limits).unwrap();
         for step in &self.steps {
             match step {
                 Step::Event(event) => writer.event(event).unwrap(),
                 Step::Tick(tick) => {
                     let tick = tick.intern(writer.stacks());
-                    writer.tick(&tick).unwrap();
+                    write_tick(&mut writer, &tick);
                 }
                 Step::Flush => writer.flush().unwrap(),
             }

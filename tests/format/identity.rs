@@ -53,6 +53,74 @@ fn the_same_recording_gives_the_same_bytes() {
     );
 }
 
+/// The places at which a tick has other samples than the one before, and some more; `None`: its
+/// threads are others.
+fn changes(random: &mut Random, before: &[Sample], now: &[Sample]) -> Option<Vec<usize>> {
+    let mut pairs = before.iter().zip(now);
+    if before.len() != now.len() || pairs.any(|(before, now)| before.thread != now.thread) {
+        return None;
+    }
+    let may_change = |&place: &usize| before[place] != now[place] || random.one_in(4);
+    Some((0..now.len()).filter(may_change).collect())
+}
+
+#[test]
+fn a_tick_told_by_its_changes_gives_the_same_bytes() {
+    let mut told = 0;
+    for seed in 0..250 {
+        let script = script(seed, 60);
+        let mut random = Random(seed);
+        let mut before: Vec<Sample> = Vec::new();
+        let bytes = script.write_by(limits(seed), |writer, tick| {
+            match changes(&mut random, &before, &tick.samples) {
+                Some(changed) => {
+                    told += 1;
+                    writer.tick_changing(tick, &changed).unwrap();
+                }
+                None => writer.tick(tick).unwrap(),
+            }
+            before.clone_from(&tick.samples);
+        });
+        assert!(bytes == script.write(limits(seed)), "seed {seed}");
+    }
+    assert!(told > 1000, "{told}");
+}
+
+#[test]
+fn changes_that_cannot_be_are_refused() {
+    let mut writer = Writer::new(Vec::new(), &Session::default()).unwrap();
+    let mut tick = Tick {
+        samples: vec![sample(0, None), sample(1, None)],
+        ..Tick::default()
+    };
+    // The first of a group is told whole.
+    writer.tick_changing(&tick, &[]).unwrap();
+    tick.samples[1] = sample(1, Some(StackId(0)));
+    for changed in [&[1][..], &[1, 0], &[0, 0], &[2]] {
+        let answer = writer.tick_changing(&tick, changed);
+        assert!(
+            matches!(answer, Err(FormatError::Refused(_))),
+            "{changed:?}"
+        );
+    }
+    for samples in [
+        vec![sample(0, None)],
+        vec![sample(0, None), sample(2, None)],
+    ] {
+        let tick = Tick {
+            samples,
+            ..Tick::default()
+        };
+        let answer = writer.tick_changing(&tick, &[tick.samples.len() - 1]);
+        assert!(matches!(answer, Err(FormatError::Refused(_))));
+    }
+    tick.samples[1] = Sample::of(ThreadId(1));
+    writer.tick_changing(&tick, &[1]).unwrap();
+    let ticks = all_ticks(&open(&writer.close().unwrap()).unwrap());
+    let times = ticks.iter().map(|tick| tick.samples[1].sample.cpu);
+    assert_eq!(times.collect::<Vec<_>>(), [Some(Nanos(5)), None]);
+}
+
 #[test]
 fn ticks_can_be_gone_through_again_and_left_early() {
     let script = script(3, 100);
