@@ -11,6 +11,7 @@ mod kill;
 mod lives;
 mod names;
 mod outer_stacks;
+mod pauses;
 mod refusals;
 mod signals;
 mod sinks;

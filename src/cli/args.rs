@@ -80,6 +80,7 @@ Examples:
   sprof record -r 1000 -- ./server    1000 times a second
   sprof record -p 4711 -p 4712        two trees on one timeline, until Ctrl-C
   sprof record -p 4711 -d 1m -o a.sprof
+  pkill -USR2 -x sprof                pause all recordings; the same again goes on with them
 
 Ctrl-C ends the recording and keeps it; a second one leaves the names out.
 Exit status: that of the command (128+N where signal N ended it); 125 where sprof itself
@@ -118,6 +119,10 @@ pub(super) struct RecordArgs {
     /// Begin to take ticks after this time; -d counts from then
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) delay: Option<Duration>,
+
+    /// Begin paused: take no ticks until SIGUSR2 comes (kill -USR2); each further one pauses or goes on
+    #[arg(long)]
+    pub(super) paused: bool,
 
     /// Hold the program for this share of the time at most, by taking ticks less often: 5%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

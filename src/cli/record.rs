@@ -7,7 +7,7 @@ use super::failure::{CANNOT_EXECUTE, Failure, NOT_FOUND, RECORD_FAILED, limits_h
 use crate::engine::barrier::BarrierError;
 use crate::engine::{AttachError, Refusal, Scope};
 use crate::format::FormatError;
-use crate::profile::{ExitStatus, Nanos};
+use crate::profile::{ExitStatus, Nanos, Spread};
 use crate::record::{self, Config, EngineChoice, Observer, RecordError, Summary, Target};
 use crate::report::counted;
 use crate::term::{self, Hint, Progress, Work};
@@ -30,6 +30,7 @@ pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
             processes: args.processes,
         },
         delay: args.delay.unwrap_or_default(),
+        paused: args.paused,
         max_overhead: args.max_overhead,
         engine: match args.engine {
             Engine::Auto => EngineChoice::Auto,
@@ -37,7 +38,13 @@ pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
             Engine::Stop => EngineChoice::Stop,
         },
     };
-    let mut shown = Shown::default();
+    let mut shown = Shown {
+        rate: 1e9 / config.interval.0 as f64,
+        // A command that was launched has the terminal for itself.
+        recording: matches!(config.target, Target::Attach(_))
+            .then(|| Progress::new("recording", Work::Unknown)),
+        symbolizing: None,
+    };
     let summary = record::record(&config, &mut shown).map_err(failure)?;
     drop(shown);
     term::message(&summary_text(&summary));
@@ -45,21 +52,37 @@ pub(super) fn run(args: RecordArgs) -> Result<u8, Failure> {
 }
 
 /// Shows how far the recording is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shown {
+    /// Ticks a second that were asked for.
+    rate: f64,
+    recording: Option<Progress>,
     symbolizing: Option<Progress>,
 }
 
 impl Observer for Shown {
     fn progress(&mut self, progress: record::Progress<'_>) {
         match progress {
-            record::Progress::Recording(_) => {}
+            record::Progress::Recording { ticks, is_paused } => {
+                if let Some(shown) = &mut self.recording {
+                    shown.set_what(if is_paused { "paused" } else { "recording" });
+                    shown.set(ticks);
+                }
+            }
+            record::Progress::TooFast { kept } => {
+                let (rate, kept) = (self.rate, kept * 100.0);
+                term::message(&format!(
+                    "sprof: cannot keep {rate} ticks a second: {kept:.0} % of them are taken, \
+                     the rest is left out; ask for fewer with -r"
+                ));
+            }
             record::Progress::Symbolizing { done, total } => {
+                self.recording = None;
                 let begin = || Progress::new("symbolizing", Work::Count(total));
                 self.symbolizing.get_or_insert_with(begin).set(done);
             }
             record::Progress::Waiting { pid, output } => {
-                self.symbolizing = None;
+                (self.recording, self.symbolizing) = (None, None);
                 let output = output.display();
                 let saved = format!("sprof: recorded to {output}; process {pid} runs on");
                 term::message(&saved);
@@ -93,9 +116,15 @@ fn summary_text(summary: &Summary) -> String {
     if due == 0 {
         lines.push("sprof: it ended before the first tick; record faster, with -r".to_owned());
     }
-    if let Some(mean) = summary.stop_total.0.checked_div(summary.ticks) {
-        let (mean, max) = (Nanos(mean), summary.stop_max);
-        lines.push(format!("sprof: pauses: {mean} in the mean, {max} at most"));
+    if let Some(Spread { p50, p99, max, sum }) = summary.pauses {
+        let share = sum.0 as f64 * 100.0 / summary.duration.0.max(1) as f64;
+        let share = format!("{share:.1} % of the time");
+        lines.push(format!(
+            "sprof: pauses: p50 {p50}, p99 {p99}, max {max}; {share}"
+        ));
+    }
+    if summary.paused > Nanos(0) {
+        lines.push(format!("sprof: paused for {}, as asked", summary.paused));
     }
     lines.extend(engine_text(summary));
     if let Some(interval) = summary.longer_interval {

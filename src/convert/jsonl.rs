@@ -6,7 +6,8 @@
 //! - `session`: `version` (of sprof), `command`, `roots` (pids), `rate` (ticks a second wanted),
 //!   `interval_ns`, `engine`, `scheduling`, `host`, `boot_id`, `kernel`, `arch`, `page_size`,
 //!   `cpus`, `clocks` (`monotonic_ns`, `boottime_ns`, `realtime_ns`, read within `error_ns`, at the
-//!   start) and `clocks_end` (null: the recording did not end as it should). Always the first line.
+//!   start), `options` (what was chosen of the tree and of time, in the words of the command line)
+//!   and `clocks_end` (null: the recording did not end as it should). Always the first line.
 //! - `process`: `process` (its number in this recording), `pid`, `ppid`, `inner_pid` (in its
 //!   innermost PID namespace; null: the same), `name`, `exe`, `argv`, `start_ns`, `end_ns` (null:
 //!   alive at the end), `exit_status` (`{"code":0}`, `{"signal":9}`, null: alive or not known).
@@ -120,6 +121,7 @@ fn session(profile: &Profile) -> SessionLine<'_> {
         page_size: session.page_size,
         cpus: session.cpus,
         clocks: clocks(session.clocks),
+        options: &session.options,
         clocks_end: profile.finished.map(clocks),
     }
 }

@@ -213,21 +213,49 @@ macro_rules! record {
     };
 }
 
-record!(Session {
-    version,
-    command,
-    roots,
-    interval,
-    engine,
-    scheduling,
-    host,
-    boot_id,
-    kernel,
-    arch,
-    page_size,
-    cpus,
-    clocks
-});
+impl Wire for Session {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.version.put(to);
+        self.command.put(to);
+        self.roots.put(to);
+        self.interval.put(to);
+        self.engine.put(to);
+        self.scheduling.put(to);
+        self.host.put(to);
+        self.boot_id.put(to);
+        self.kernel.put(to);
+        self.arch.put(to);
+        self.page_size.put(to);
+        self.cpus.put(to);
+        self.clocks.put(to);
+        // Later than the others: a head may end before it.
+        if !self.options.is_empty() {
+            self.options.put(to);
+        }
+    }
+    fn get(from: &mut Cursor<'_>) -> Result<Session, Invalid> {
+        Ok(Session {
+            version: Wire::get(from)?,
+            command: Wire::get(from)?,
+            roots: Wire::get(from)?,
+            interval: Wire::get(from)?,
+            engine: Wire::get(from)?,
+            scheduling: Wire::get(from)?,
+            host: Wire::get(from)?,
+            boot_id: Wire::get(from)?,
+            kernel: Wire::get(from)?,
+            arch: Wire::get(from)?,
+            page_size: Wire::get(from)?,
+            cpus: Wire::get(from)?,
+            clocks: Wire::get(from)?,
+            options: if from.is_empty() {
+                Vec::new()
+            } else {
+                Wire::get(from)?
+            },
+        })
+    }
+}
 record!(Clocks {
     monotonic,
     boottime_ns,

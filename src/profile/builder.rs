@@ -59,7 +59,7 @@ impl Profile {
     #[must_use]
     pub fn apply(&mut self, event: Event) -> bool {
         match event {
-            Event::Session(session) => self.session = session,
+            Event::Session(session) => self.session = *session,
             Event::Clocks(_) => {}
             Event::Loss(loss) => self.losses.push(loss),
             Event::Finished(clocks) => self.finished = Some(clocks),

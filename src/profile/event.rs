@@ -10,7 +10,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The recording begins. The first event of every recording, and only the first.
-    Session(Session),
+    Session(Box<Session>),
     /// The clocks again, to see how they drift.
     Clocks(Clocks),
     /// A process begins, or is there at attach. Its `images` hold what is known by then.

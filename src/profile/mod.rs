@@ -31,7 +31,7 @@ pub use module::{Address, BuildId, Mapping, Module, ModuleKind, ModuleOffset};
 pub use named::{FrameKind, NamedFrame};
 pub use recording::{Recording, RecordingError};
 pub use session::{Clocks, Session};
-pub use spread::Spread;
+pub use spread::{Lengths, Spread};
 pub use stack::StackTable;
 pub use symbol::{SymbolFrame, SymbolReason, Symbolized, Symbols};
 pub use syscall::SyscallNumber;

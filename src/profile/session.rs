@@ -31,6 +31,8 @@ pub struct Session {
     pub cpus: u32,
     /// The clocks at the start.
     pub clocks: Clocks,
+    /// What was chosen of the tree and of time, in the words of the command line: `--threads`, `^io`….
+    pub options: Vec<String>,
 }
 
 /// The three clocks, read together.

@@ -68,6 +68,38 @@ fn percentiles_are_by_nearest_rank() {
 }
 
 #[test]
+fn spreads_of_any_number_of_lengths_are_a_32nd_too_large_at_most() {
+    assert_eq!(Lengths::default().spread(), None);
+    let mut value = 1_u64;
+    for count in [1, 2, 10, 100, 1000] {
+        let mut all = Vec::new();
+        let mut lengths = Lengths::default();
+        for _ in 0..count {
+            value = value
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            // Of all sizes.
+            let length = Nanos(value >> (value % 40 + 20));
+            all.push(length);
+            lengths.add(length);
+        }
+        let (exact, told) = (Spread::of(&mut all).unwrap(), lengths.spread().unwrap());
+        assert_eq!((told.max, told.sum), (exact.max, exact.sum));
+        for (told, exact) in [(told.p50, exact.p50), (told.p99, exact.p99)] {
+            assert!(
+                exact <= told && told.0 <= exact.0 + exact.0 / 32,
+                "{told} {exact}"
+            );
+        }
+    }
+    for edge in [0, 31, 32, 63, 64, 65, u64::MAX / 2, u64::MAX] {
+        let mut lengths = Lengths::default();
+        lengths.add(Nanos(edge));
+        assert_eq!(lengths.spread().map(|spread| spread.p50), Some(Nanos(edge)));
+    }
+}
+
+#[test]
 fn dates_follow_the_calendar() {
     let cases = [
         (0, "1970-01-01 00:00:00 UTC"),

@@ -83,6 +83,20 @@ impl Clock {
         (is_too_short || is_too_long).then_some(fitting)
     }
 
+    /// Takes no note of the ticks that were due up to `now`; answers the number of the next.
+    pub(super) fn resume(&mut self, now: Timestamp) -> u64 {
+        while self.planned(self.next) < now {
+            let behind = now.since(self.planned(self.next)).0 / self.interval.0;
+            self.next += behind.max(1);
+        }
+        self.next
+    }
+
+    /// Makes a tick that was not taken the next one again.
+    pub(super) fn give_back(&mut self, due: Due) {
+        self.next = due.index;
+    }
+
     /// When the tick after that of the last [`next`](Self::next) is due.
     pub(super) fn following(&self) -> Timestamp {
         self.planned(self.next)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::engine::barrier::BarrierError;
 use crate::engine::{AttachError, Scope};
 use crate::format::FormatError;
-use crate::profile::{ExitStatus, Nanos, Pid};
+use crate::profile::{ExitStatus, Nanos, Pid, Spread};
 use crate::sys::{Errno, Scheduling};
 
 /// What to record, and how.
@@ -30,8 +30,37 @@ pub struct Config {
     pub scope: Scope,
     /// No tick before this time has passed.
     pub delay: Duration,
+    /// No tick before a signal says so.
+    pub paused: bool,
     /// The target is to be held for this share of the time at most.
     pub max_overhead: Option<f64>,
+}
+
+impl Config {
+    /// What is chosen of the tree and of time, in the words of the command line.
+    pub(super) fn options(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        let mut add = |name: &str, value: Option<String>| {
+            options.extend(
+                value
+                    .map(|value| [name.to_owned(), value])
+                    .into_iter()
+                    .flatten(),
+            );
+        };
+        let pattern = |pattern: &Option<regex::Regex>| pattern.as_ref().map(ToString::to_string);
+        add("--threads", pattern(&self.scope.threads));
+        add("--processes", pattern(&self.scope.processes));
+        add("--follow", (!self.scope.follow).then(|| "none".to_owned()));
+        let seconds = self.delay.as_secs_f64();
+        add("--delay", (seconds > 0.0).then(|| format!("{seconds}s")));
+        let share = |share: f64| format!("{}%", share * 100.0);
+        add("--max-overhead", self.max_overhead.map(share));
+        if self.paused {
+            options.push("--paused".to_owned());
+        }
+        options
+    }
 }
 
 /// Which engine is wanted.
@@ -77,8 +106,18 @@ pub trait Observer {
 /// How the recording goes.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// Recording, for this long.
-    Recording(Duration),
+    /// Recording.
+    Recording {
+        /// Ticks taken so far.
+        ticks: u64,
+        /// No ticks are taken just now, as asked.
+        is_paused: bool,
+    },
+    /// Fewer ticks are kept than were asked for; told once.
+    TooFast {
+        /// The share that was kept in the last seconds.
+        kept: f64,
+    },
     /// Looking up names.
     Symbolizing {
         /// Addresses done.
@@ -118,10 +157,10 @@ pub struct Summary {
     pub perturbed: u64,
     /// Stops of threads that had not run, for registers that only a stop shows.
     pub idle_stops: u64,
-    /// All stops of the target, summed.
-    pub stop_total: Nanos,
-    /// The longest.
-    pub stop_max: Nanos,
+    /// How long ticks held the target.
+    pub pauses: Option<Spread>,
+    /// For so long there were no ticks, as asked.
+    pub paused: Nanos,
     /// The interval that was kept to instead of the one asked for, so as not to hold the target for
     /// too long.
     pub longer_interval: Option<Nanos>,

@@ -104,7 +104,12 @@ impl Prepared {
     }
 
     /// The session as far as it is known before the first tick.
-    pub(super) fn session(&self, interval: Nanos, used: &EngineUsed) -> Session {
+    pub(super) fn session(
+        &self,
+        interval: Nanos,
+        used: &EngineUsed,
+        options: Vec<String>,
+    ) -> Session {
         let names = nix::sys::utsname::uname().ok();
         let text = |part: fn(&nix::sys::utsname::UtsName) -> &std::ffi::OsStr| {
             names
@@ -127,6 +132,7 @@ impl Prepared {
             page_size: setting(nix::unistd::SysconfVar::PAGE_SIZE) as u64,
             cpus: setting(nix::unistd::SysconfVar::_NPROCESSORS_ONLN) as u32,
             clocks: process::read_clocks(),
+            options,
         }
     }
 }

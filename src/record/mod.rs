@@ -7,12 +7,16 @@
 mod channel;
 mod clock;
 mod config;
+mod control;
+mod counts;
 mod lanes;
 mod launch;
+mod losses;
 mod modules;
 mod names;
 mod notice;
 mod own;
+mod pace;
 mod run;
 mod samples;
 mod space;

@@ -12,6 +12,8 @@ use crate::sys::{self, Errno};
 pub(super) enum Notice {
     /// A signal asks for the end.
     Signal(i32),
+    /// A signal asks for a pause, or for its end.
+    PauseOrResume,
     /// All there was to record has been.
     Recorded,
     /// The launched command has ended.
@@ -29,7 +31,7 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Begins to watch for [`sys::stop_signals`], which must be blocked in all threads.
+    /// Begins to watch for [`sys::stop_signals`] and [`sys::pause_signal`], which must be blocked in all threads.
     ///
     /// # Errors
     /// The system's.
@@ -37,8 +39,14 @@ impl Notices {
         let (send, receive) = channel();
         let signals = send.clone();
         sys::start_thread(move || {
-            while let Ok(signal) = sys::stop_signals().wait() {
-                if signals.send(Notice::Signal(signal as i32)).is_err() {
+            let mut watched = sys::stop_signals();
+            watched.add(sys::pause_signal());
+            while let Ok(signal) = watched.wait() {
+                let notice = match signal {
+                    signal if signal == sys::pause_signal() => Notice::PauseOrResume,
+                    signal => Notice::Signal(signal as i32),
+                };
+                if signals.send(notice).is_err() {
                     return;
                 }
             }
@@ -77,7 +85,7 @@ impl Notices {
             match self.receive.recv() {
                 Ok(Notice::Signal(signal)) => return Some(signal),
                 Ok(Notice::CommandEnded) | Err(_) => return None,
-                Ok(Notice::Recorded) => {}
+                Ok(Notice::Recorded | Notice::PauseOrResume) => {}
             }
         }
     }

@@ -14,12 +14,13 @@ use crate::profile::{
 const PERIOD: Nanos = Nanos(1_000_000_000);
 
 /// The counters, in the order of their ids.
-const COUNTERS: [(&str, CounterKind, CounterUnit); 5] = [
+const COUNTERS: [(&str, CounterKind, CounterUnit); 6] = [
     ("sprof cpu", CounterKind::Amount, CounterUnit::Nanos),
     ("sprof memory", CounterKind::Level, CounterUnit::Bytes),
     ("held", CounterKind::Amount, CounterUnit::Nanos),
     ("longest hold", CounterKind::Level, CounterUnit::Nanos),
     ("ticks missed", CounterKind::Amount, CounterUnit::Count),
+    ("idle stops", CounterKind::Amount, CounterUnit::Count),
 ];
 
 /// What came together since the values before, and in all.
@@ -30,6 +31,7 @@ pub(super) struct OwnCost {
     held: Nanos,
     longest: Nanos,
     missed: u64,
+    idle_stops: u64,
     /// CPU time of sprof from the first value to the last.
     pub(super) cpu: Nanos,
     /// The most memory of sprof in RAM that a value said.
@@ -49,6 +51,7 @@ impl OwnCost {
         writer: &mut Writer<W>,
     ) -> Result<(), FormatError> {
         self.held += buffer.stop;
+        self.idle_stops += u64::from(buffer.idle_stops);
         self.longest = self.longest.max(buffer.stop);
         let Some(told) = self.told else {
             self.told = Some(buffer.time);
@@ -79,7 +82,9 @@ impl OwnCost {
         let held = std::mem::take(&mut self.held);
         let longest = std::mem::take(&mut self.longest);
         let missed = std::mem::take(&mut self.missed);
-        for (id, value) in (0..).zip([cpu.0, memory, held.0, longest.0, missed]) {
+        let idle_stops = std::mem::take(&mut self.idle_stops);
+        let values = [cpu.0, memory, held.0, longest.0, missed, idle_stops];
+        for (id, value) in (0..).zip(values) {
             writer.event(&Event::Counted {
                 counter: CounterId(id),
                 value: CounterValue { time, value },

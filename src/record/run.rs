@@ -14,11 +14,14 @@ use super::channel::{FromTracer, ToUnwinder, to_unwinder};
 use super::config::{
     Config, EngineChoice, EngineUsed, Observer, Progress, RecordError, Summary, Target,
 };
+use super::control::Control;
+use super::counts::Counts;
 use super::launch::{Prepared, Whom, failed};
 use super::names::find_names;
 use super::notice::{Notice, Notices};
-use super::samples::{Counts, ModuleAddresses, Recorder};
-use super::tracer::{self, Message, Plan, StopFlag, TracerError};
+use super::pace::{Pace, Tally};
+use super::samples::{ModuleAddresses, Recorder};
+use super::tracer::{self, Message, Plan, TracerError};
 use crate::engine::{HoldFlag, TickBuffer};
 use crate::format::{FormatError, Limits, Writer};
 use crate::process;
@@ -27,7 +30,7 @@ use crate::sys::{self, Errno, Wake};
 
 /// Records, until the target has ended, the time is over or a signal asks for the end.
 ///
-/// Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD in the calling thread, which must be the only one:
+/// Blocks SIGINT, SIGTERM, SIGHUP, SIGUSR2 and SIGCHLD in the calling thread, which must be the only one:
 /// the launched command gets the mask that was there before.
 ///
 /// # Errors
@@ -36,6 +39,7 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
     let blocked: SigSet = sys::stop_signals()
         .iter()
         .chain(sys::child_signals().iter())
+        .chain([sys::pause_signal()])
         .collect();
     let mask = sys::block(&blocked).map_err(RecordError::system("block signals"))?;
     let notices = Notices::new().map_err(no_thread())?;
@@ -49,7 +53,7 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
                 (Some(gated), Target::Launch(command)) => match gated.open() {
                     Ok(()) => Ok(running),
                     Err(why) => {
-                        running.stop.set();
+                        running.control.stop();
                         let _ = running.join();
                         Err(failed(command, &why))
                     }
@@ -76,7 +80,8 @@ const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 
 /// The threads of a recording at work.
 struct Running {
-    stop: Arc<StopFlag>,
+    control: Arc<Control>,
+    tally: Arc<Tally>,
     tracer: JoinHandle<()>,
     unwinder: Unwinder,
     used: EngineUsed,
@@ -90,9 +95,9 @@ impl Running {
         (path, file): (&Path, File),
         notices: Sender<Notice>,
     ) -> Result<Running, RecordError> {
-        let stop =
-            Arc::new(StopFlag::new().map_err(RecordError::system("make an event descriptor"))?);
-        let hold = Arc::new(HoldFlag::default());
+        let control = Control::new(config.paused);
+        let control = Arc::new(control.map_err(RecordError::system("make an event descriptor"))?);
+        let (hold, tally) = (Arc::new(HoldFlag::default()), Arc::<Tally>::default());
         let (messages, received) = to_unwinder();
         let (give_back, returned) = channel();
         let plan = Plan {
@@ -105,20 +110,22 @@ impl Running {
             scope: Arc::new(config.scope.clone()),
             delay: Nanos(config.delay.as_nanos() as u64),
             max_overhead: config.max_overhead,
-            stop: Arc::clone(&stop),
+            control: Arc::clone(&control),
             hold: Arc::clone(&hold),
         };
         let (tracer, used) = start_tracer(plan, messages, returned)?;
-        let session = prepared.session(config.interval, &used);
+        let session = prepared.session(config.interval, &used, config.options());
         let writer =
             Writer::with_limits(file, &session, limits()).map_err(|error| RecordError::Write {
                 path: path.to_path_buf(),
                 error,
             })?;
-        let unwinder = start_unwinder(writer, hold, received, give_back, &stop, notices)
-            .map_err(no_thread())?;
+        let recorder = Recorder::new(writer, hold, Arc::clone(&tally));
+        let unwinder =
+            start_unwinder(recorder, received, give_back, &control, notices).map_err(no_thread())?;
         Ok(Running {
-            stop,
+            control,
+            tally,
             tracer,
             unwinder,
             used,
@@ -132,6 +139,30 @@ impl Running {
         joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
+    /// Waits for the end of the recording, and tells how it goes.
+    fn wait(&self, notices: &Notices, observer: &mut dyn Observer) {
+        let begun = Instant::now();
+        let mut pace = Pace::default();
+        loop {
+            let ticks = self.tally.get();
+            observer.progress(Progress::Recording {
+                ticks: ticks.0,
+                is_paused: self.control.is_paused(),
+            });
+            if let Some(kept) = pace.judge(begun.elapsed(), ticks) {
+                observer.progress(Progress::TooFast { kept });
+            }
+            match notices.next(PROGRESS_PAUSE) {
+                Some(Notice::Signal(_)) => self.control.stop(),
+                Some(Notice::PauseOrResume) => self.control.pause_or_resume(),
+                Some(Notice::Recorded) => break,
+                // Of a thread that panicked there is no notice.
+                None if self.unwinder.is_finished() => break,
+                Some(Notice::CommandEnded) | None => {}
+            }
+        }
+    }
+
     /// Waits for the end of the recording, names what was seen, waits for the command.
     fn finish(
         self,
@@ -140,17 +171,7 @@ impl Running {
         notices: &Notices,
         observer: &mut dyn Observer,
     ) -> Result<Summary, RecordError> {
-        let begun = Instant::now();
-        loop {
-            observer.progress(Progress::Recording(begun.elapsed()));
-            match notices.next(PROGRESS_PAUSE) {
-                Some(Notice::Signal(_)) => self.stop.set(),
-                Some(Notice::Recorded) => break,
-                // Of a thread that panicked there is no notice.
-                None if self.unwinder.is_finished() => break,
-                Some(Notice::CommandEnded) | None => {}
-            }
-        }
+        self.wait(notices, observer);
         let (child, used) = (self.child, self.used);
         let (recorder, recorded) = self.join();
         let (processes, threads) = recorder.lives();
@@ -251,21 +272,19 @@ impl From<TracerError> for RecordError {
 }
 
 fn start_unwinder(
-    writer: Writer<File>,
-    hold: Arc<HoldFlag>,
+    mut recorder: Recorder<File>,
     mut messages: FromTracer,
     give_back: Sender<Box<TickBuffer>>,
-    stop: &Arc<StopFlag>,
+    control: &Arc<Control>,
     notices: Sender<Notice>,
 ) -> Result<Unwinder, Errno> {
-    let stop = Arc::clone(stop);
+    let control = Arc::clone(control);
     sys::start_thread(move || {
         // It has little to do, but beside many busy threads it would not get to do it.
         sys::raise_niceness();
-        let mut recorder = Recorder::new(writer, hold);
         let recorded = recorder.run(&mut messages, &give_back);
         // After a failed write there is nothing to stop the target for.
-        stop.set();
+        control.stop();
         let _ = notices.send(Notice::Recorded);
         (recorder, recorded)
     })
@@ -312,8 +331,8 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
         samples: counts.samples,
         perturbed: counts.perturbed,
         idle_stops: counts.idle_stops,
-        stop_total: counts.stop_total,
-        stop_max: counts.stop_max,
+        pauses: counts.stops.spread(),
+        paused: counts.paused,
         longer_interval: counts.longer_interval,
         duration: counts.last.since(counts.first.unwrap_or(counts.last)),
         not_traceable: counts.not_traceable.clone(),
@@ -353,10 +372,10 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
         Ok(taken) => taken.map_err(|error: TracerError| RecordError::from(error))?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    let session = prepared.session(Nanos(1), &used);
+    let session = prepared.session(Nanos(1), &used, Vec::new());
     let (give_back, _returned) = channel();
     let written = Writer::new(Vec::new(), &session).and_then(|writer| {
-        let mut recorder = Recorder::new(writer, Arc::default());
+        let mut recorder = Recorder::new(writer, Arc::default(), Arc::default());
         recorder.run(&mut received, &give_back)?;
         let (mut writer, _, addresses) = recorder.into_parts();
         write_names(&mut writer, addresses, |_, _| true)?;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::channel::FromTracer;
+use super::counts::Counts;
 use super::lanes::{Lanes, Lent};
 use super::own::OwnCost;
+use super::pace::Tally;
 use super::space::Spaces;
 use super::tracer::{Message, QuietTick};
 use super::tree::Tree;
@@ -16,16 +18,15 @@ use crate::engine::{HoldFlag, Snapshot, TickBuffer, TreeEvent};
 use crate::format::{FormatError, Writer};
 use crate::module::ObjectFile;
 use crate::profile::{
-    Address, CpuNumber, Event, ExitStatus, Frame, Loss, LossKind, LossSubject, Marker, ModuleId,
-    ModuleOffset, Nanos, Pid, RunState, Sample, StackEnd, SymbolReason, SyscallNumber, Tick, Tid,
-    Timestamp,
+    Address, CpuNumber, Frame, LossKind, Marker, ModuleId, ModuleOffset, Nanos, Pid, RunState,
+    Sample, StackEnd, SymbolReason, SyscallNumber, Tick, Tid, Timestamp,
 };
 use crate::unwind::{Unwinder, Unwound};
 
 /// Turns the stream of the tracer into a recording.
 pub(super) struct Recorder<W> {
     pub(super) writer: Writer<W>,
-    tree: Tree,
+    pub(super) tree: Tree,
     spaces: Spaces,
     unwinder: Unwinder,
     hold: Arc<HoldFlag>,
@@ -44,25 +45,6 @@ pub(super) struct Recorder<W> {
 
 /// Where something was found out that the engine can use, there is more of it for so long.
 const URGENCY: Nanos = Nanos(1_000_000_000);
-
-/// What has been recorded.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) ticks: u64,
-    pub(super) ticks_missed: u64,
-    pub(super) samples: u64,
-    pub(super) perturbed: u64,
-    pub(super) idle_stops: u64,
-    pub(super) stop_total: Nanos,
-    pub(super) stop_max: Nanos,
-    pub(super) first: Option<Timestamp>,
-    pub(super) last: Timestamp,
-    pub(super) not_traceable: Vec<String>,
-    pub(super) engine_changed: Option<String>,
-    pub(super) longer_interval: Option<Nanos>,
-    /// How processes ended, by the pids asked for.
-    pub(super) exits: Vec<(Pid, ExitStatus)>,
-}
 
 /// Frames that are kept at each end of a stack which has more than both. What repeats itself for
 /// longer says no more, and each frame takes its place in the file.
@@ -93,7 +75,7 @@ pub(super) struct ModuleAddresses {
 }
 
 impl<W: Write> Recorder<W> {
-    pub(super) fn new(writer: Writer<W>, hold: Arc<HoldFlag>) -> Recorder<W> {
+    pub(super) fn new(writer: Writer<W>, hold: Arc<HoldFlag>, tally: Arc<Tally>) -> Recorder<W> {
         Recorder {
             writer,
             tree: Tree::default(),
@@ -105,7 +87,7 @@ impl<W: Write> Recorder<W> {
             lanes: Lanes::default(),
             urgent_until: Timestamp(0),
             group: 0,
-            counts: Counts::default(),
+            counts: Counts::new(tally),
             own: OwnCost::default(),
         }
     }
@@ -140,6 +122,11 @@ impl<W: Write> Recorder<W> {
                 } => {
                     self.missed(LossKind::TickSkipped, before, count, time)?;
                 }
+                Message::Paused {
+                    before,
+                    from,
+                    until,
+                } => self.paused(before, from, until)?,
                 Message::IntervalChanged { time, interval } => {
                     self.interval_changed(time, interval)?;
                 }
@@ -150,55 +137,6 @@ impl<W: Write> Recorder<W> {
             }
         }
         self.own.tell(crate::process::now(), &mut self.writer)
-    }
-
-    fn interval_changed(&mut self, time: Timestamp, interval: Nanos) -> Result<(), FormatError> {
-        self.counts.longer_interval = Some(interval);
-        self.writer.event(&Event::Loss(Loss {
-            time,
-            tick: None,
-            kind: LossKind::IntervalChanged,
-            subject: LossSubject::Session,
-            count: 1,
-            detail: format!("a tick each {interval} from here on"),
-        }))
-    }
-
-    fn engine_changed(&mut self, time: Timestamp, why: String) -> Result<(), FormatError> {
-        // CPU times of two engines count from different moments on.
-        for thread in self.tree.threads_mut() {
-            thread.cpu_total = None;
-        }
-        self.counts.engine_changed = Some(why.clone());
-        self.writer.event(&Event::Loss(Loss {
-            time,
-            tick: None,
-            kind: LossKind::EngineChanged,
-            subject: LossSubject::Session,
-            count: 1,
-            detail: why,
-        }))
-    }
-
-    fn missed(
-        &mut self,
-        kind: LossKind,
-        tick: u64,
-        count: u64,
-        time: Timestamp,
-    ) -> Result<(), FormatError> {
-        self.counts.ticks_missed += count;
-        self.own.missed(count);
-        let (subject, detail) = (LossSubject::Session, String::new());
-        let loss = Loss {
-            time,
-            tick: Some(tick),
-            kind,
-            subject,
-            count,
-            detail,
-        };
-        self.writer.event(&Event::Loss(loss))
     }
 
     fn tree_event(&mut self, event: TreeEvent) -> Result<(), FormatError> {
@@ -268,17 +206,10 @@ impl<W: Write> Recorder<W> {
         buffer.outer_stacks.extend(hints.outer_stacks);
         buffer.registers_wanted.extend(hints.registers_wanted);
         if buffer.records_lost > 0 {
-            self.writer.event(&Event::Loss(Loss {
-                time: buffer.time,
-                tick: Some(buffer.index),
-                kind: LossKind::RecordsLost,
-                subject: LossSubject::Session,
-                count: buffer.records_lost,
-                detail: String::new(),
-            }))?;
+            self.records_lost(buffer)?;
         }
         let Lent { samples, changed } = self.lanes.lend();
-        self.count(buffer, samples.len());
+        self.counts.tick(buffer, samples.len());
         self.own.tick(buffer, &mut self.writer)?;
         let mut pauses: Vec<_> = (buffer.pauses.iter())
             .filter_map(|&(pid, pause)| Some((self.tree.process(pid)?, pause)))
@@ -426,18 +357,6 @@ impl<W: Write> Recorder<W> {
             let stack = self.writer.stacks().intern_all(frames);
             self.lanes.renumber(thread.id, stack);
         }
-    }
-
-    fn count(&mut self, buffer: &TickBuffer, samples: usize) {
-        let counts = &mut self.counts;
-        counts.ticks += 1;
-        counts.samples += samples as u64;
-        counts.perturbed += u64::from(buffer.perturbed);
-        counts.idle_stops += u64::from(buffer.idle_stops);
-        counts.stop_total += buffer.stop;
-        counts.stop_max = counts.stop_max.max(buffer.stop);
-        counts.first.get_or_insert(buffer.time);
-        counts.last = buffer.time;
     }
 
     /// Numbers of process and thread lives.

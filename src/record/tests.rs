@@ -153,3 +153,21 @@ fn without_a_bound_the_interval_stays() {
         assert_eq!(clock.held(Nanos(5 * MS), now), None);
     }
 }
+
+#[test]
+fn ticks_of_a_pause_are_neither_due_nor_skipped() {
+    let mut clock = clock();
+    let before = clock.next(Timestamp(0));
+    // 1000 ticks later.
+    let now = Timestamp(11_000 * MS);
+    let index = clock.resume(now);
+    assert!((990..=1010).contains(&index), "{index}");
+    let due = clock.next(now);
+    assert_eq!((due.index, due.skipped), (index, 0));
+    assert!(due.planned >= now && due.planned < now + Nanos(20 * MS));
+    assert_eq!(clock.next(Timestamp(0)).index, index + 1);
+    // A pause between two ticks leaves out none.
+    assert_eq!(clock.resume(now), index + 2);
+    clock.give_back(before);
+    assert_eq!(clock.next(Timestamp(0)), before);
+}

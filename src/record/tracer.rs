@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 use super::channel::ToUnwinder;
 use super::clock::Clock;
 use super::config::{EngineChoice, EngineUsed};
+use super::control::Control;
 use super::launch::Whom;
 use crate::engine::barrier::{BarrierEngine, BarrierError, BarrierRefusal};
 use crate::engine::stop::StopEngine;
 use crate::engine::{AttachError, Engine, HoldFlag, Scope, Served, TickBuffer, TreeEvent};
 use crate::process;
 use crate::profile::{Nanos, Pid, Tid, Timestamp};
-use crate::sys::{self, Scheduling, Wake};
+use crate::sys::{self, Scheduling};
 
 /// The stream from the tracer to the unwinder, in order of time.
 #[derive(Debug)]
@@ -38,6 +38,12 @@ pub(super) enum Message {
     IntervalChanged {
         time: Timestamp,
         interval: Nanos,
+    },
+    /// There were no ticks in this time, as asked; `before` is the tick that came next.
+    Paused {
+        before: u64,
+        from: Timestamp,
+        until: Timestamp,
     },
     /// Ticks are taken by stopping from now on.
     EngineChanged {
@@ -67,33 +73,8 @@ pub(super) struct Plan {
     pub(super) delay: Nanos,
     /// The target is held for this share of the time at most, by longer intervals.
     pub(super) max_overhead: Option<f64>,
-    pub(super) stop: Arc<StopFlag>,
+    pub(super) control: Arc<Control>,
     pub(super) hold: Arc<HoldFlag>,
-}
-
-/// Ends the tracer's loop from another thread.
-#[derive(Debug)]
-pub(super) struct StopFlag {
-    is_set: AtomicBool,
-    wake: Wake,
-}
-
-impl StopFlag {
-    pub(super) fn new() -> Result<StopFlag, sys::Errno> {
-        Ok(StopFlag {
-            is_set: AtomicBool::new(false),
-            wake: Wake::new()?,
-        })
-    }
-
-    pub(super) fn set(&self) {
-        self.is_set.store(true, Ordering::Release);
-        self.wake.set();
-    }
-
-    pub(super) fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::Acquire)
-    }
 }
 
 /// Ticks between tracer and unwinder at most: where one takes a while, the other does not wait…
@@ -213,9 +194,23 @@ fn take_ticks(
     let mut clock = Clock::new(start, plan.interval, start.0);
     clock.max_overhead = plan.max_overhead;
     let mut report = reporter(messages);
-    let (mut buffers, mut limit) = (0, BUFFERS);
-    let mut free: Vec<Box<TickBuffer>> = Vec::new();
-    while !plan.stop.is_set() {
+    let mut buffers = Buffers::new(returned);
+    while !plan.control.is_stopped() {
+        if plan.control.is_paused() {
+            let from = process::now();
+            let is_over = pause(plan, engine, end, &mut report);
+            let until = process::now();
+            let before = clock.resume(until);
+            messages.send(Message::Paused {
+                before,
+                from,
+                until,
+            });
+            if is_over {
+                return;
+            }
+            continue;
+        }
         let due = clock.next(process::now());
         if due.skipped > 0 {
             let (before, count, time) = (due.index, due.skipped, process::now());
@@ -226,31 +221,22 @@ fn take_ticks(
             });
         }
         let until = end.map_or(due.planned, |end| end.min(due.planned));
-        match engine.serve(until, &plan.stop.wake, &mut report) {
+        match engine.serve(until, &plan.control.wake, &mut report) {
             Served::NobodyLeft => return,
-            Served::Woken => continue,
+            Served::Woken => {
+                plan.control.wake.clear();
+                // It was not taken.
+                clock.give_back(due);
+                continue;
+            }
             Served::Due if until < due.planned => return,
             Served::Due => {}
         }
-        while let Ok(mut buffer) = returned.try_recv() {
-            if let Some(before) = free.last_mut() {
-                buffer.take_hints(before);
-            }
-            free.push(buffer);
-        }
-        // The one that came back last bears all that the unwinder has found out.
-        let mut buffer = match free.pop() {
-            Some(buffer) => buffer,
-            None if buffers < limit => {
-                buffers += 1;
-                Box::default()
-            }
-            None => {
-                let (index, time) = (due.index, process::now());
-                messages.send(Message::Dropped { index, time });
-                messages.wake();
-                continue;
-            }
+        let Some(mut buffer) = buffers.take() else {
+            let (index, time) = (due.index, process::now());
+            messages.send(Message::Dropped { index, time });
+            messages.wake();
+            continue;
         };
         buffer.index = due.index;
         buffer.planned = due.planned;
@@ -260,22 +246,97 @@ fn take_ticks(
             let time = process::now();
             messages.send(Message::IntervalChanged { time, interval });
         }
-        limit = (BUFFER_BYTES / buffer.capacity().max(1)).clamp(FEWEST_BUFFERS, BUFFERS);
-        if buffer.is_quiet() {
-            messages.send(Message::Quiet(QuietTick {
-                index: buffer.index,
-                planned: buffer.planned,
-                time: buffer.time,
-            }));
-            free.push(buffer);
-        } else {
-            messages.send(Message::Tick(buffer));
-        }
+        buffers.send(buffer, messages);
         if let Some(why) = engine.too_costly() {
             replace(engine, plan, messages, why);
         }
-        if buffers - free.len() > limit / 4 {
+        if buffers.are_piling_up() {
             messages.wake();
         }
     }
+}
+
+/// As messages carry it.
+type BoxedBuffer = Box<TickBuffer>;
+
+/// The buffers on the tracer's side.
+struct Buffers<'a> {
+    returned: &'a Receiver<Box<TickBuffer>>,
+    free: Vec<BoxedBuffer>,
+    /// Those that there are, and may be.
+    made: usize,
+    limit: usize,
+}
+
+impl Buffers<'_> {
+    fn new(returned: &Receiver<Box<TickBuffer>>) -> Buffers<'_> {
+        Buffers {
+            returned,
+            free: Vec::new(),
+            made: 0,
+            limit: BUFFERS,
+        }
+    }
+
+    /// One that is free; `None`: the unwinder has them all, and there may be no more.
+    fn take(&mut self) -> Option<Box<TickBuffer>> {
+        while let Ok(mut buffer) = self.returned.try_recv() {
+            if let Some(before) = self.free.last_mut() {
+                buffer.take_hints(before);
+            }
+            self.free.push(buffer);
+        }
+        // The one that came back last bears all that the unwinder has found out.
+        self.free.pop().or_else(|| {
+            let may_be_made = self.made < self.limit;
+            self.made += usize::from(may_be_made);
+            may_be_made.then(Box::default)
+        })
+    }
+
+    /// Sends a tick's buffer to the unwinder; a quiet tick goes without it.
+    fn send(&mut self, buffer: Box<TickBuffer>, messages: &ToUnwinder) {
+        let fitting = BUFFER_BYTES / buffer.capacity().max(1);
+        self.limit = fitting.clamp(FEWEST_BUFFERS, BUFFERS);
+        if !buffer.is_quiet() {
+            messages.send(Message::Tick(buffer));
+            return;
+        }
+        messages.send(Message::Quiet(QuietTick {
+            index: buffer.index,
+            planned: buffer.planned,
+            time: buffer.time,
+        }));
+        self.free.push(buffer);
+    }
+
+    /// Whether the unwinder has so many that it should look at them.
+    fn are_piling_up(&self) -> bool {
+        self.made - self.free.len() > self.limit / 4
+    }
+}
+
+/// The time of a pause is served in pieces.
+const PAUSE_STEP: Nanos = Nanos(1_000_000_000);
+
+/// Takes no ticks until told to go on; answers whether there is nobody left to go on with, or no
+/// time. The tree is followed all the while.
+fn pause(
+    plan: &Plan,
+    engine: &mut Box<dyn Engine>,
+    end: Option<Timestamp>,
+    report: &mut dyn FnMut(TreeEvent),
+) -> bool {
+    let control = &plan.control;
+    while control.is_paused() && !control.is_stopped() {
+        let step = process::now() + PAUSE_STEP;
+        let until = end.map_or(step, |end| end.min(step));
+        match engine.serve(until, &control.wake, report) {
+            Served::NobodyLeft => return true,
+            Served::Due if end.is_some_and(|end| end <= until) => return true,
+            Served::Due => {}
+            Served::Woken => control.wake.clear(),
+        }
+    }
+    control.is_stopped()
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::profile::{
-    Nanos, Recording, RecordingError, RunState, Sample, Spread, StackEnd, Tick, Timestamp,
+    Loss, LossKind, Nanos, Recording, RecordingError, RunState, Sample, Spread, StackEnd, Tick,
+    Timestamp,
 };
 
 use super::functions::Functions;
@@ -18,6 +19,8 @@ pub(super) struct Gathered<'a> {
     pub(super) samples: u64,
     /// From the first tick to the last.
     pub(super) span: Nanos,
+    /// What there is of that without the pauses that were asked for.
+    pub(super) watched: Nanos,
     /// How long threads were held, a tick.
     pub(super) stop: Option<Spread>,
     /// Upper bound of the time between the stops of two threads, a tick.
@@ -61,14 +64,14 @@ impl Gathered<'_> {
     /// The real mean time between two ticks; `None` with fewer than two.
     pub(super) fn interval(&self) -> Option<Nanos> {
         let gaps = self.ticks.checked_sub(1).filter(|gaps| *gaps > 0)?;
-        Some(Nanos(self.span.0 / gaps))
+        Some(Nanos(self.watched.0 / gaps))
     }
 
     /// The wall time that samples stand for: each one a mean interval as it really was, not as it
     /// was wanted. `None` with fewer than two ticks.
     pub(super) fn wall(&self, samples: u64) -> Option<Nanos> {
         let gaps = self.ticks.checked_sub(1).filter(|gaps| *gaps > 0)?;
-        let wall = u128::from(samples) * u128::from(self.span.0) / u128::from(gaps);
+        let wall = u128::from(samples) * u128::from(self.watched.0) / u128::from(gaps);
         Some(Nanos(u64::try_from(wall).unwrap_or(u64::MAX)))
     }
 }
@@ -99,6 +102,7 @@ pub(super) fn gather(recording: &dyn Recording) -> Result<Gathered<'_>, Recordin
         ticks: 0,
         samples: 0,
         span: Nanos(0),
+        watched: Nanos(0),
         stop: None,
         skew: None,
         delay: None,
@@ -135,6 +139,12 @@ pub(super) fn gather(recording: &dyn Recording) -> Result<Gathered<'_>, Recordin
         Ok(())
     })?;
     gathered.span = times.span();
+    gathered.watched = Nanos(
+        gathered
+            .span
+            .0
+            .saturating_sub(times.paused(&profile.losses)),
+    );
     gathered.stop = Spread::of(&mut times.stop);
     gathered.skew = Spread::of(&mut times.skew);
     gathered.delay = Spread::of(&mut times.delay);
@@ -156,6 +166,19 @@ impl Times {
         self.stop.push(tick.stop);
         self.skew.push(tick.skew);
         self.delay.push(tick.time.since(tick.planned));
+    }
+
+    /// Nanoseconds of pauses between the first tick and the last.
+    fn paused(&self, losses: &[Loss]) -> u64 {
+        let Some((first, last)) = self.ends else {
+            return 0;
+        };
+        let pauses = losses.iter().filter(|loss| loss.kind == LossKind::Paused);
+        let inside = pauses.map(|loss| {
+            let end = (loss.time + Nanos(loss.count)).min(last);
+            end.since(loss.time.max(first)).0
+        });
+        inside.fold(0, u64::saturating_add)
     }
 
     fn span(&self) -> Nanos {

@@ -31,6 +31,9 @@ pub(super) fn write(out: &mut String, profile: &Profile, gathered: &Gathered<'_>
             session.engine, session.scheduling
         )),
     ]);
+    if !session.options.is_empty() {
+        columns.line(["only", &clean(&session.options.join(" "))]);
+    }
     columns.line([
         "content",
         &format!(

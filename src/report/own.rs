@@ -28,5 +28,9 @@ pub(super) fn write(out: &mut String, profile: &Profile, gathered: &Gathered<'_>
     let missed = values("ticks missed").map(|missed| missed.fold(0, u64::saturating_add));
     let missed = missed.unwrap_or_default();
     columns.line(["losses", &format!("{} missed", counted(missed, "tick"))]);
+    if let Some(idle) = values("idle stops") {
+        let stops = counted(idle.fold(0, u64::saturating_add), "stop");
+        columns.line(["stops", &format!("{stops} of threads that had not run")]);
+    }
     columns.write(out);
 }

@@ -545,12 +545,12 @@ fn parents_in_a_circle_are_still_shown() {
 #[test]
 fn a_recording_without_ticks_is_reported() {
     let mut made = Made::default();
-    made.event(Event::Session(Session {
+    made.event(Event::Session(Box::new(Session {
         version: "0.1.0".to_owned(),
         command: vec!["true".to_owned()],
         cpus: 1,
         ..Session::default()
-    }));
+    })));
     made.event(Event::Finished(Clocks {
         monotonic: Timestamp(3 * MS),
         ..Clocks::default()
@@ -755,4 +755,26 @@ fn what_sprof_itself_cost_comes_last() {
          pauses  200 us in all, 100 us at most\n  losses  3 ticks missed"
     );
     assert!(text.trim_end().ends_with("3 ticks missed"));
+}
+
+#[test]
+fn time_that_was_paused_is_nobodys() {
+    let mut made = Made::default();
+    let process = made.process(None, "/bin/one");
+    let thread = made.thread(process, 101, "one");
+    let module = made.module("/bin/one", &["work"]);
+    let stack = [at(module, 1)];
+    for at_ms in [10, 20, 30, 1030, 1040] {
+        made.tick(at_ms, &[(thread, RunState::Running, 10, &stack)]);
+    }
+    made.event(Event::Loss(Loss {
+        time: Timestamp(ORIGIN + 35 * MS),
+        tick: Some(3),
+        kind: LossKind::Paused,
+        subject: LossSubject::Session,
+        count: 990 * MS,
+        detail: "for 990 ms".to_owned(),
+    }));
+    let text = made.text(Length::Short);
+    assert!(text.contains("10.0 ms in the mean"), "{text}");
 }

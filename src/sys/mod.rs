@@ -29,7 +29,7 @@ pub use sched::{
     raise_niceness, raise_priority,
 };
 pub use signals::{
-    Gathered, Wake, block, child_signals, signal_source, stop_signals, wait_for_input,
+    Gathered, Wake, block, child_signals, pause_signal, signal_source, stop_signals, wait_for_input,
 };
 pub use spawn::{Gated, GatedError, spawn_gated};
 pub use thread::start_thread;

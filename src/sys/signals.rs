@@ -71,6 +71,11 @@ pub fn stop_signals() -> SigSet {
         .collect()
 }
 
+/// The signal that pauses a recording, and the next one goes on with it.
+pub fn pause_signal() -> Signal {
+    Signal::SIGUSR2
+}
+
 /// Blocks signals in the calling thread and those it will start, to be read from
 /// [`signal_source`]; answers the mask before. An ignored SIGCHLD would report nothing, so it is
 /// set to its default, which does the same while it is blocked. Writing beyond the limit of a file's
@@ -111,6 +116,12 @@ impl Wake {
     pub fn set(&self) {
         // A full counter is set already.
         let _ = self.0.write(1);
+    }
+
+    /// Is not set any more.
+    pub fn clear(&self) {
+        // An empty one is not set.
+        let _ = self.0.read();
     }
 }
 

@@ -42,6 +42,16 @@ impl Progress {
         }
     }
 
+    /// Names what is being done anew.
+    pub fn set_what(&mut self, what: &'static str) {
+        if self.what != what {
+            self.what = what;
+            if let Some(bar) = &self.bar {
+                bar.set_message(what);
+            }
+        }
+    }
+
     /// Tells how much is done by now.
     pub fn set(&mut self, done: u64) {
         if let Some(bar) = &self.bar {

@@ -185,6 +185,7 @@ fn session() -> Session {
         page_size: 4096,
         cpus: 2,
         clocks: clocks(0),
+        options: vec!["--follow".to_owned(), "none".to_owned()],
     }
 }
 

@@ -104,6 +104,7 @@ impl Random {
             page_size: self.number(),
             cpus: self.number() as u32,
             clocks: self.clocks(),
+            options: Vec::new(),
         }
     }
 

@@ -45,6 +45,13 @@ fn what_is_written_is_read_by_both_readers() {
 }
 
 #[test]
+fn what_was_chosen_is_read_where_it_was_written() {
+    let mut chosen = script(7, 60);
+    chosen.session.options = vec!["--threads".to_owned(), "^io".to_owned()];
+    check(&chosen, &chosen.write(limits(7)));
+}
+
+#[test]
 fn the_same_recording_gives_the_same_bytes() {
     let script = script(7, 200);
     assert_eq!(
@@ -231,7 +238,7 @@ fn what_is_refused_leaves_the_recording_whole() {
         vec![sample(1, None); (1 << 18) + 1],
     ];
     let bad_events = [
-        Event::Session(Session::default()),
+        Event::Session(Box::default()),
         Event::ThreadEnded {
             thread: ThreadId(0),
             time: Timestamp(0),

@@ -204,6 +204,11 @@ impl Bytes<'_> {
             page_size: self.u64(),
             cpus: self.u32(),
             clocks: self.clocks(),
+            options: if self.0.is_empty() {
+                Vec::new()
+            } else {
+                self.list(Self::text)
+            },
         }
     }
 

@@ -32,8 +32,13 @@ fn the_summary_says_what_was_kept_and_what_it_cost() {
         processes: 2,
         threads: 3,
         perturbed: 4,
-        stop_total: Nanos(9_000_000),
-        stop_max: Nanos(1_200_000),
+        pauses: Some(Spread {
+            p50: Nanos(90_000),
+            p99: Nanos(300_000),
+            max: Nanos(1_200_000),
+            sum: Nanos(9_000_000),
+        }),
+        paused: Nanos(2_000_000_000),
         duration: Nanos(1_000_000_000),
         own_cpu: Nanos(23_400_000),
         own_memory: 9_250_000,
@@ -43,7 +48,8 @@ fn the_summary_says_what_was_kept_and_what_it_cost() {
     assert_eq!(
         summary_text(&summary),
         "sprof: kept 90 of 100 ticks in 1.00 s: 270 samples, 3 threads, 2 processes\n\
-         sprof: pauses: 100 us in the mean, 1.20 ms at most\n\
+         sprof: pauses: p50 90.0 us, p99 300 us, max 1.20 ms; 0.9 % of the time\n\
+         sprof: paused for 2.00 s, as asked\n\
          sprof: itself: 23.4 ms of CPU (2.3 % of one), 9.2 MB of memory\n\
          sprof: 4 stops met a system call that a stop can interrupt\n\
          sprof: not recorded: gdb (pid 7) traces 8\n\

@@ -29,6 +29,7 @@ pub(super) struct SessionLine<'a> {
     pub(super) page_size: u64,
     pub(super) cpus: u32,
     pub(super) clocks: ClocksValue,
+    pub(super) options: &'a [String],
     pub(super) clocks_end: Option<ClocksValue>,
 }
 
