@@ -155,6 +155,10 @@ fn summary_text(summary: &Summary) -> String {
     }
     let refused = summary.not_traceable.iter();
     lines.extend(refused.map(|why| format!("sprof: not recorded: {why}")));
+    if summary.more_not_traceable > 0 {
+        let more = counted(summary.more_not_traceable, "more process");
+        lines.push(format!("sprof: not recorded: {more}"));
+    }
     if summary.symbolizing_stopped {
         lines.push("sprof: names were left out, as asked".to_owned());
     }

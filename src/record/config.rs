@@ -172,8 +172,10 @@ pub struct Summary {
     pub bytes: u64,
     /// From the first tick to the last.
     pub duration: Nanos,
-    /// Processes of the tree that could not be recorded, and why.
+    /// Processes of the tree that could not be recorded, and why: the first ones.
     pub not_traceable: Vec<String>,
+    /// How many more there were.
+    pub more_not_traceable: u64,
     /// Which engine took the ticks.
     pub engine: Option<EngineUsed>,
     /// Why the engine that stops has taken over, where it has.

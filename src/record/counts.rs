@@ -20,19 +20,26 @@ pub(super) struct Counts {
     tally: Arc<Tally>,
     pub(super) first: Option<Timestamp>,
     pub(super) last: Timestamp,
+    /// Processes that could not be traced: the first, and how many more.
     pub(super) not_traceable: Vec<String>,
+    pub(super) more_not_traceable: u64,
     pub(super) engine_changed: Option<String>,
     pub(super) longer_interval: Option<Nanos>,
     /// For so long there were no ticks, as asked.
     pub(super) paused: Nanos,
-    /// How processes ended, by the pids asked for.
-    pub(super) exits: Vec<(Pid, ExitStatus)>,
+    /// The launched command, and how it ended.
+    command: Option<Pid>,
+    pub(super) exit: Option<ExitStatus>,
 }
 
+/// So many processes that could not be traced are named at the end; the file has them all.
+const NAMED: usize = 10;
+
 impl Counts {
-    pub(super) fn new(tally: Arc<Tally>) -> Counts {
+    pub(super) fn new(command: Option<Pid>, tally: Arc<Tally>) -> Counts {
         Counts {
             tally,
+            command,
             ..Counts::default()
         }
     }
@@ -46,6 +53,21 @@ impl Counts {
         self.stops.add(buffer.stop);
         self.first.get_or_insert(buffer.time);
         self.last = buffer.time;
+    }
+
+    pub(super) fn ended(&mut self, pid: Pid, status: ExitStatus) {
+        // Its number is not used again before sprof has asked how it ended.
+        if self.command == Some(pid) {
+            self.exit = Some(status);
+        }
+    }
+
+    pub(super) fn not_traceable(&mut self, what: String) {
+        if self.not_traceable.len() < NAMED {
+            self.not_traceable.push(what);
+        } else {
+            self.more_not_traceable += 1;
+        }
     }
 
     pub(super) fn missed(&mut self, ticks: u64) {

@@ -61,7 +61,7 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
                 _ => Ok(running),
             }
         });
-    let mut running = match started {
+    let running = match started {
         Ok(running) => running,
         Err(error) => {
             // Nothing was recorded: the file is ours, and empty of ticks.
@@ -71,7 +71,6 @@ pub fn record(config: &Config, observer: &mut dyn Observer) -> Result<Summary, R
             return Err(error);
         }
     };
-    running.child = matches!(prepared.whom, Whom::Gated(_)).then(|| prepared.roots[0]);
     running.finish(config, output, &notices, observer)
 }
 
@@ -120,7 +119,9 @@ impl Running {
                 path: path.to_path_buf(),
                 error,
             })?;
-        let recorder = Recorder::new(writer, hold, Arc::clone(&tally));
+        let child = matches!(prepared.whom, Whom::Gated(_)).then(|| prepared.roots[0]);
+        let counts = Counts::new(child, Arc::clone(&tally));
+        let recorder = Recorder::new(writer, hold, counts);
         let unwinder =
             start_unwinder(recorder, received, give_back, &control, notices).map_err(no_thread())?;
         Ok(Running {
@@ -129,7 +130,7 @@ impl Running {
             tracer,
             unwinder,
             used,
-            child: None,
+            child,
         })
     }
 
@@ -177,7 +178,7 @@ impl Running {
         let (processes, threads) = recorder.lives();
         let (own_cpu, own_memory) = (recorder.own.cpu, recorder.own.memory);
         let (mut writer, counts, addresses) = recorder.into_parts();
-        let mut summary = summarize(&counts, child);
+        let mut summary = summarize(&counts);
         (summary.own_cpu, summary.own_memory) = (own_cpu, own_memory);
         (summary.processes, summary.threads) = (processes, threads);
         summary.engine = Some(used);
@@ -316,16 +317,9 @@ fn write_names<W: Write>(
     written.map(|()| is_whole)
 }
 
-fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
-    let exit = |pid| {
-        counts
-            .exits
-            .iter()
-            .find(|(ended, _)| *ended == pid)
-            .map(|(_, exit)| *exit)
-    };
+fn summarize(counts: &Counts) -> Summary {
     Summary {
-        exit: child.and_then(exit),
+        exit: counts.exit,
         ticks: counts.ticks,
         ticks_missed: counts.ticks_missed,
         samples: counts.samples,
@@ -336,6 +330,7 @@ fn summarize(counts: &Counts, child: Option<Pid>) -> Summary {
         longer_interval: counts.longer_interval,
         duration: counts.last.since(counts.first.unwrap_or(counts.last)),
         not_traceable: counts.not_traceable.clone(),
+        more_not_traceable: counts.more_not_traceable,
         engine_changed: counts.engine_changed.clone(),
         ..Summary::default()
     }
@@ -375,7 +370,7 @@ pub fn dump(pids: &[Pid]) -> Result<Vec<u8>, RecordError> {
     let session = prepared.session(Nanos(1), &used, Vec::new());
     let (give_back, _returned) = channel();
     let written = Writer::new(Vec::new(), &session).and_then(|writer| {
-        let mut recorder = Recorder::new(writer, Arc::default(), Arc::default());
+        let mut recorder = Recorder::new(writer, Arc::default(), Counts::default());
         recorder.run(&mut received, &give_back)?;
         let (mut writer, _, addresses) = recorder.into_parts();
         write_names(&mut writer, addresses, |_, _| true)?;

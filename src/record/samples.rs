@@ -10,7 +10,6 @@ use super::channel::FromTracer;
 use super::counts::Counts;
 use super::lanes::{Lanes, Lent};
 use super::own::OwnCost;
-use super::pace::Tally;
 use super::space::Spaces;
 use super::tracer::{Message, QuietTick};
 use super::tree::Tree;
@@ -75,7 +74,7 @@ pub(super) struct ModuleAddresses {
 }
 
 impl<W: Write> Recorder<W> {
-    pub(super) fn new(writer: Writer<W>, hold: Arc<HoldFlag>, tally: Arc<Tally>) -> Recorder<W> {
+    pub(super) fn new(writer: Writer<W>, hold: Arc<HoldFlag>, counts: Counts) -> Recorder<W> {
         Recorder {
             writer,
             tree: Tree::default(),
@@ -87,7 +86,7 @@ impl<W: Write> Recorder<W> {
             lanes: Lanes::default(),
             urgent_until: Timestamp(0),
             group: 0,
-            counts: Counts::new(tally),
+            counts,
             own: OwnCost::default(),
         }
     }
@@ -151,12 +150,10 @@ impl<W: Write> Recorder<W> {
                 status: Some(status),
                 ..
             } => {
-                self.counts.exits.push((*pid, *status));
+                self.counts.ended(*pid, *status);
             }
             TreeEvent::NotTraceable { pid, why, .. } => {
-                self.counts
-                    .not_traceable
-                    .push(format!("process {pid}: {why}"));
+                self.counts.not_traceable(format!("process {pid}: {why}"));
             }
             _ => {}
         }
