@@ -41,6 +41,11 @@ pub fn proc_is_ours() -> bool {
     own.is_ok_and(|own| own.as_os_str() == std::process::id().to_string().as_str())
 }
 
+/// Whether there is such a thread, perhaps one that has ended and was not waited for.
+pub fn exists(tid: Tid) -> bool {
+    std::fs::exists(format!("/proc/{tid}")).unwrap_or(false)
+}
+
 /// Path of the executable as the kernel shows it; empty when it cannot be read.
 pub fn executable(pid: Pid) -> String {
     let link = |pid| std::fs::read_link(format!("/proc/{pid}/exe"));

@@ -15,8 +15,8 @@ pub use blocked::{Blocked, blocked, read_blocked};
 pub use clock::{now, own_cpu, read_clocks, start_time};
 pub use cpus::online_cpus;
 pub use live::{
-    LiveMemory, arguments, executable, lacks_rights_of_program, map_file_paths, proc_is_ours,
-    thread_name,
+    LiveMemory, arguments, executable, exists, lacks_rights_of_program, map_file_paths,
+    proc_is_ours, thread_name,
 };
 pub use maps::{MapEntry, parse_maps, read_maps};
 pub use own::own_memory;

@@ -65,7 +65,7 @@ impl StopEngine {
     /// stopped in time stay behind.
     pub(super) fn collect(&mut self, begin: Timestamp, patience: Nanos) {
         let mut last_stop = begin;
-        loop {
+        while !self.waiting.is_empty() {
             let before = self.waiting.len();
             let many = self.waiting.len() > FEW;
             if many {

@@ -42,7 +42,13 @@ pub struct StopEngine {
     /// Number of traced threads of each traced process.
     processes: HashMap<Pid, usize>,
     reports: SignalFd,
+    /// A signal told of stops that may not have been waited for.
+    has_reports: bool,
+    /// When all threads were last asked for stops.
+    asked: Timestamp,
     hold: Arc<HoldFlag>,
+    /// All were left alone at the last tick, and nothing was heard of any since.
+    is_still: bool,
     /// `None`: not permitted.
     switches: Option<Switches>,
     rescan: Rescan,
@@ -64,6 +70,9 @@ pub struct StopEngine {
     ranges: Vec<sys::RemoteRange>,
 }
 
+/// Threads are asked for stops this often although no signal told of one.
+const LONGEST_UNASKED: Nanos = Nanos(250_000_000);
+
 impl StopEngine {
     /// An engine that traces nothing yet, and sets `hold` while it holds the target. `elide`: from
     /// the second tick on, threads that have not run are left alone where that can be proven. The
@@ -83,7 +92,10 @@ impl StopEngine {
             by_tid: HashMap::new(),
             processes: HashMap::new(),
             reports: sys::signal_source(&sys::child_signals())?,
+            has_reports: true,
+            asked: Timestamp(0),
             hold,
+            is_still: false,
             switches: elide.then(Switches::new).flatten(),
             rescan: Rescan::new(process::now()),
             next_name: 0,
@@ -113,9 +125,30 @@ impl StopEngine {
         self.tracees.len()
     }
 
-    /// Forgets the signals that told of stops already waited for.
-    fn clear_reports(&self) {
-        while let Ok(Some(_)) = self.reports.read_signal() {}
+    /// Takes in the signals that told of stops.
+    fn clear_reports(&mut self) {
+        while let Ok(Some(_)) = self.reports.read_signal() {
+            self.has_reports = true;
+        }
+    }
+
+    /// Serves all stops that are there, or those up to `until`. The kernel goes through all threads
+    /// to find one, so they are asked where a signal says so; and now and then, because the end of
+    /// a process need not be told by one.
+    fn serve_stops(&mut self, until: Timestamp, report: &mut dyn FnMut(TreeEvent)) {
+        self.clear_reports();
+        let now = process::now();
+        if !self.has_reports && now.since(self.asked) < LONGEST_UNASKED {
+            return;
+        }
+        self.asked = now;
+        while let Ok(Some((tid, stop))) = sys::wait_any() {
+            self.serve_stop(tid, stop, report);
+            if process::now() >= until {
+                return;
+            }
+        }
+        self.has_reports = false;
     }
 }
 
@@ -128,13 +161,7 @@ impl Engine for StopEngine {
     ) -> Served {
         use std::os::fd::AsFd;
         loop {
-            self.clear_reports();
-            while let Ok(Some((tid, stop))) = sys::wait_any() {
-                self.serve_stop(tid, stop, report);
-                if process::now() >= until {
-                    break;
-                }
-            }
+            self.serve_stops(until, report);
             if self.tracees.is_empty() {
                 return Served::NobodyLeft;
             }

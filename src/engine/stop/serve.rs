@@ -15,6 +15,7 @@ use crate::sys::{self, RawRegisters, Stop};
 impl StopEngine {
     /// Does what a stop asks for and lets the thread run on.
     pub(super) fn serve_stop(&mut self, tid: Tid, stop: Stop, report: &mut dyn FnMut(TreeEvent)) {
+        self.is_still = false;
         if let Stop::Ended(status) = stop {
             self.end(tid, status, report);
             return;
@@ -125,7 +126,7 @@ impl StopEngine {
         };
         let child = Tid(message as i32);
         // Where it is gone, it has been waited for: it reported, and ended, before its creator did.
-        if self.by_tid.contains_key(&child) || process::read_stat(Pid(child.0)).is_none() {
+        if self.by_tid.contains_key(&child) || !process::exists(child) {
             return;
         }
         let start = process::now();

@@ -64,6 +64,10 @@ pub(super) struct Known {
     stack: u64,
 }
 
+/// Files of so many threads are kept open between reads: where there are more, all the files that
+/// are allowed could be.
+const MOST_KEPT_OPEN: usize = 1024;
+
 /// Of a 32-bit program the stack lies below; nothing else is known of a thread never stopped.
 const LOWEST_64_BIT_STACK: Address = Address(1 << 32);
 
@@ -143,7 +147,11 @@ impl StopEngine {
         let Some(file) = &tracee.syscall else {
             return Plan::Interrupt;
         };
-        let Some(Blocked { syscall, registers }) = process::read_blocked(file) else {
+        let blocked = process::read_blocked(file);
+        if threads > MOST_KEPT_OPEN {
+            tracee.syscall = None;
+        }
+        let Some(Blocked { syscall, registers }) = blocked else {
             return Plan::InterruptRunning;
         };
         if registers.sp() < LOWEST_64_BIT_STACK {

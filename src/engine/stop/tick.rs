@@ -24,6 +24,7 @@ impl StopEngine {
                 let tracee = &mut self.tracees[index];
                 if tracee.need == Need::Nothing {
                     tracee.need = Need::Look;
+                    self.is_still = false;
                 }
             }
         }
@@ -32,7 +33,11 @@ impl StopEngine {
                 self.tracees[index].outer = Some(outer).filter(|outer| !outer.is_empty());
             }
         }
-        buffer.restart(self.tracees.len());
+        let threads = if self.is_still { 0 } else { self.tracees.len() };
+        buffer.restart(threads);
+        if self.stays_still(buffer) {
+            return;
+        }
         self.prepare(report);
         self.plan(buffer);
 
@@ -50,6 +55,10 @@ impl StopEngine {
         self.resume_all();
         self.hold.set(false);
         buffer.stop = process::now().since(begin);
+        if buffer.stops == 0 && self.held.is_empty() {
+            // Nobody was held.
+            (buffer.stop, buffer.skew) = (Nanos(0), Nanos(0));
+        }
         self.spend(buffer.stop);
         self.note_pauses(begin, buffer);
 
@@ -57,8 +66,32 @@ impl StopEngine {
         self.snapshot_sleepers(buffer);
         buffer.perturbed = std::mem::take(&mut self.perturbed);
         self.snapshot_others(buffer);
+        self.is_still = self.leaves_all_alone() && buffer.is_quiet();
         self.serve_rest(report);
         self.clear_reports();
+    }
+
+    /// Takes a tick for which nothing need be done: no thread has run since the one before.
+    fn stays_still(&mut self, buffer: &mut TickBuffer) -> bool {
+        if !self.is_still {
+            return false;
+        }
+        buffer.time = process::now();
+        self.is_still = !self.look_at_switches();
+        if self.is_still {
+            // What is left of the extra time is left for the ticks to come.
+            self.patience(buffer.time);
+            buffer.carries = true;
+            (buffer.stop, buffer.skew) = (Nanos(0), Nanos(0));
+        }
+        self.is_still
+    }
+
+    fn leaves_all_alone(&self) -> bool {
+        self.tracees.iter().all(|tracee| {
+            let is_left = matches!(tracee.plan, Plan::Carry | Plan::Ignore);
+            is_left && tracee.phase == Phase::Free && tracee.need != Need::Look
+        })
     }
 
     /// What a tick needs and need not be done while the target is held.
@@ -242,7 +275,7 @@ impl StopEngine {
                 syscall: None,
                 cpu: None,
                 asleep_since: None,
-                cpu_total: tracee.schedstat.as_ref().and_then(cpu_time),
+                cpu_total: None,
                 is_carried: false,
                 registers: Err(StackEnd::NotStopped),
                 stack_start: Address(0),
@@ -258,6 +291,7 @@ impl StopEngine {
                 }
                 Phase::Gated | Phase::Starting | Phase::Free | Phase::Exiting => continue,
             }
+            snapshot.cpu_total = tracee.schedstat.as_ref().and_then(cpu_time);
             if let Some(kept) = &tracee.kept {
                 snapshot.is_carried = true;
                 snapshot.registers = Err(StackEnd::ForeignArchitecture);
@@ -290,6 +324,19 @@ impl StopEngine {
         self.serve_exiting(report);
     }
 
+    /// Whether a thread can bear another name than the one read last, or may have been given one long
+    /// ago: nearly all name themselves.
+    fn is_name_due(&self, index: usize) -> bool {
+        self.tracees.get(index).is_some_and(|tracee| {
+            let activity = &tracee.activity;
+            let has_slept = activity.is_watched
+                && !activity.may_run
+                && activity.last_switch < tracee.named
+                && self.elides();
+            !has_slept || process::now().since(tracee.named) > LONGEST_UNNAMED
+        })
+    }
+
     /// Reads as many names as are due after this much time: each ten times a second where threads are
     /// few, once where they are many.
     pub(super) fn read_some_names(&mut self, passed: Nanos, report: &mut dyn FnMut(TreeEvent)) {
@@ -302,12 +349,15 @@ impl StopEngine {
             if self.next_name >= self.tracees.len() {
                 self.next_name = 0;
             }
-            if self.next_name < self.tracees.len() {
+            if self.is_name_due(self.next_name) {
                 self.read_name(self.next_name, report);
             }
         }
     }
 }
+
+/// The name of a thread that does not run is read again after this time.
+const LONGEST_UNNAMED: Nanos = Nanos(10 * SECOND);
 
 /// In nanoseconds.
 const SECOND: u64 = 1_000_000_000;

@@ -47,6 +47,8 @@ pub(super) struct Tracee {
     pub(super) outer: Option<Range<Address>>,
     /// The last name reported.
     pub(super) name: String,
+    /// When its name was read last.
+    pub(super) named: Timestamp,
     /// Its stack, taken when it began to stand still for long.
     pub(super) kept: Option<Box<Kept>>,
 }
@@ -106,6 +108,7 @@ impl Tracee {
             known: None,
             outer: None,
             name: String::new(),
+            named: Timestamp(0),
             kept: None,
         }
     }
@@ -140,6 +143,7 @@ impl StopEngine {
     /// Begins to keep track of a thread; its process too, where that is new.
     pub(super) fn add(&mut self, pid: Pid, tid: Tid, phase: Phase) {
         let tracee = Tracee::new(pid, tid, phase);
+        self.is_still = false;
         self.by_tid.insert(tid, self.tracees.len());
         self.tracees.push(tracee);
         *self.processes.entry(pid).or_default() += 1;
@@ -177,6 +181,7 @@ impl StopEngine {
     /// Reads a thread's name and reports it if it is a new one.
     pub(super) fn read_name(&mut self, index: usize, report: &mut dyn FnMut(TreeEvent)) {
         let tracee = &mut self.tracees[index];
+        tracee.named = process::now();
         let Some(name) = process::thread_name(tracee.pid, tracee.tid) else {
             return;
         };
@@ -202,6 +207,7 @@ impl StopEngine {
         let first = self.by_tid.get(&Tid(pid.0));
         let process = first.map_or(String::new(), |&first| self.tracees[first].name.clone());
         let is_first = tid.0 == pid.0;
+        self.is_still = false;
         for tracee in &mut self.tracees {
             if tracee.tid == tid || (is_first && tracee.pid == pid) {
                 let is_wanted = self.scope.wants(&process, &tracee.name);

@@ -34,6 +34,8 @@ pub(super) struct Activity {
     pub(super) may_run: bool,
     /// When it first came to a CPU since the engine began to look at it in this tick.
     pub(super) first_in: Option<Timestamp>,
+    /// When it last came to a CPU or left one.
+    pub(super) last_switch: Timestamp,
     /// It has not run since its last sample, which has its stack.
     pub(super) is_sampled: bool,
 }
@@ -52,6 +54,7 @@ impl Activity {
         self.may_run = false;
         self.is_sampled = false;
         self.first_in = Some(Timestamp(0));
+        self.last_switch = process::now();
     }
 
     /// Whether it ran between the beginning of this tick's look and `end`.
@@ -69,6 +72,7 @@ impl Activity {
         if record.kind == Kind::SwitchIn {
             self.first_in.get_or_insert(record.time);
         }
+        self.last_switch = record.time;
         self.is_watched |= record.time >= self.watched_from;
         self.is_sampled = false;
     }
@@ -105,10 +109,10 @@ impl StopEngine {
         }
     }
 
-    /// Takes in what was recorded by now.
-    pub(super) fn look_at_switches(&mut self) {
-        let Some(switches) = &mut self.switches else {
-            return;
+    /// Takes in what was recorded by now; answers whether there was anything.
+    pub(super) fn look_at_switches(&mut self) -> bool {
+        let Some(switches) = self.switches.as_mut().filter(|s| s.records.has_news()) else {
+            return false;
         };
         switches.records.look();
         while let Some(record) = switches.records.next(Timestamp(u64::MAX)) {
@@ -121,6 +125,7 @@ impl StopEngine {
             }
         }
         switches.records.release();
+        true
     }
 }
 
