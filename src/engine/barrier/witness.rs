@@ -73,13 +73,21 @@ impl Witness {
         let fill = sys::Gathered::new(records.sources())?;
         let (shared, stopped) = (Arc::clone(&seen), Arc::clone(&stop));
         let thread = sys::start_thread(move || {
+            let mut pace = Pace(process::now());
             while let [_, false] = sys::wait_for_input([fill.as_fd(), stopped.as_fd()], None) {
                 fill.clear();
                 records.look();
+                let mut is_vain = true;
                 while let Some(record) = records.next(Timestamp(u64::MAX)) {
+                    is_vain &= !is_of_process(&record);
                     look_at(&record, &shared);
                 }
                 records.release();
+                let pause = Duration::from_nanos(pace.pause(is_vain, process::now()).0);
+                if !pause.is_zero() && sys::wait_for_input([stopped.as_fd()], Some(pause)) == [true]
+                {
+                    return;
+                }
             }
         })?;
         Ok(Witness {
@@ -116,6 +124,37 @@ impl Witness {
             seen.remove(&pid);
         }
         life
+    }
+}
+
+/// Whether it tells of a process. The kernel tells of threads too where it is asked for births.
+fn is_of_process(record: &Record) -> bool {
+    match record.kind {
+        Kind::Born { parent, .. } => parent != record.pid,
+        Kind::Exit => record.tid.0 == record.pid.0,
+        Kind::Name(_) => false,
+        _ => true,
+    }
+}
+
+/// Bounds what it costs a target to be told of threads: each wake takes it some 20 us. Up to here
+/// wakes in vain are paid for.
+#[derive(Debug)]
+struct Pace(Timestamp);
+
+/// So much time pays for a wake in vain…
+const VAIN: Nanos = Nanos(1_000_000);
+/// …also the last of it in which there was none.
+const SAVED: Nanos = Nanos(30_000_000);
+
+impl Pace {
+    /// How long to look at nothing after a wake.
+    fn pause(&mut self, is_vain: bool, now: Timestamp) -> Nanos {
+        if is_vain {
+            let earliest = Timestamp(now.0.saturating_sub(SAVED.0));
+            self.0 = self.0.max(earliest) + VAIN;
+        }
+        self.0.since(now)
     }
 }
 
@@ -168,5 +207,30 @@ impl Drop for Witness {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pace, SAVED, VAIN};
+    use crate::profile::{Nanos, Timestamp};
+
+    #[test]
+    fn wakes_in_vain_are_few_in_the_long_run() {
+        let start = Timestamp(1_000_000_000);
+        let mut pace = Pace(start);
+        // After a time in which there was none, some may come at once.
+        let mut now = start + Nanos(10 * SAVED.0);
+        for _ in 0..SAVED.0 / VAIN.0 {
+            assert_eq!(pace.pause(true, now), Nanos(0));
+        }
+        assert_eq!(pace.pause(true, now), VAIN);
+        now = now + VAIN;
+        // What tells of a process costs nothing.
+        assert_eq!(pace.pause(false, now), Nanos(0));
+        assert_eq!(pace.pause(true, now), VAIN);
+        // Half of it has passed when a process is told of: the rest is still owed.
+        now = now + Nanos(VAIN.0 / 2);
+        assert_eq!(pace.pause(false, now), Nanos(VAIN.0 / 2));
     }
 }
