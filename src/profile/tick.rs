@@ -107,7 +107,8 @@ pub enum RunState {
     Running,
     /// Ready to run, and it got no CPU time since its last sample.
     Runnable,
-    /// Blocked in a system call.
+    /// Blocked in a system call; or, by an engine that stops nobody, woken from there and not yet on
+    /// a CPU.
     Sleeping,
     /// Blocked where nothing wakes it (kernel state D).
     Disk,

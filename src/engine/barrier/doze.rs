@@ -3,6 +3,13 @@
 //!
 //! The kernel shows both without waking them. What is read is used at a later tick, and only if no
 //! record says that the thread has run since: so it was true, whenever it was read.
+//!
+//! The record of the switch tells neither. The registers in it are those of user space, where the
+//! kernel puts the number of a system call out of their reach (`orig_ax`, and -ENOSYS into `ax`:
+//! `arch/x86/entry/entry_64.S`); the instructions in front of the call show it in most programs, and
+//! prove it in none. Wake-ups are told by a tracepoint that fires for who wakes, not for who is woken:
+//! it would have to watch the whole machine. The time a thread waited for a CPU
+//! (`/proc/PID/task/TID/schedstat`) is told when it has got one, of ticks that are long written.
 
 use std::collections::VecDeque;
 
