@@ -173,6 +173,11 @@ impl PerfRing {
         self.cpu
     }
 
+    /// Bytes of records it holds.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// Position behind the last whole record.
     pub fn head(&self) -> u64 {
         // SAFETY: the page is mapped as long as `self` is.

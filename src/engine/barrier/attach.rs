@@ -9,7 +9,7 @@ use super::BarrierError;
 use super::deep::DeepReader;
 use super::doze::Dozing;
 use super::holders::Holders;
-use super::rates::Rates;
+use super::rates::{Ends, Rates};
 use super::task::{Place, Tasks};
 use super::witness::Witness;
 use crate::engine::records::Records;
@@ -91,6 +91,7 @@ impl Parts {
             deep: self.deep,
             dozing: Dozing::new(),
             rates: Rates::new(cpus),
+            ends: Ends::new(),
             events: self.events,
             before,
             seat,

@@ -30,7 +30,7 @@ pub use attach::BarrierRefusal;
 use deep::DeepReader;
 use doze::Dozing;
 use holders::Holders;
-use rates::Rates;
+use rates::{Ends, Rates};
 use task::Tasks;
 
 /// Why this engine cannot be had.
@@ -65,6 +65,7 @@ pub struct BarrierEngine {
     deep: DeepReader,
     dozing: Dozing,
     rates: Rates,
+    ends: Ends,
     /// As long as these are open, the kernel records.
     events: Vec<OwnedFd>,
     /// Where the tracer ran before it took a seat.
@@ -76,6 +77,8 @@ pub struct BarrierEngine {
     switches: Vec<instant::Switch>,
 }
 
+/// Where threads end all the time, nobody waits for the rings; they are looked at this often.
+const SLICE: Nanos = Nanos(1_500_000);
 /// The records are looked at this often, also where ticks are further apart.
 const LONGEST_WAIT: Nanos = Nanos(50_000_000);
 
@@ -86,26 +89,41 @@ impl Engine for BarrierEngine {
         wake: &Wake,
         report: &mut dyn FnMut(TreeEvent),
     ) -> Served {
+        let mut looked = process::now();
         loop {
             self.tasks.exits.report(report);
             if self.tasks.is_over() {
                 return Served::NobodyLeft;
             }
-            let left = until.since(process::now());
+            let now = process::now();
+            let left = until.since(now);
             if left.0 == 0 {
                 return Served::Due;
             }
-            let sources = [self.fill.as_fd(), wake.as_fd()];
-            let patience = left.min(LONGEST_WAIT);
-            match sys::wait_for_input(sources, Some(Duration::from_nanos(patience.0))) {
-                [_, true] => return Served::Woken,
+            let is_blind = self.ends.are_many(now, self.tasks.ended) && self.records.are_roomy();
+            let patience = left.min(if is_blind { SLICE } else { LONGEST_WAIT });
+            let patience = Duration::from_nanos(patience.0);
+            let (is_filling, is_woken) = if is_blind {
+                let [is_woken] = sys::wait_for_input([wake.as_fd()], Some(patience));
+                (self.records.are_filling(), is_woken)
+            } else {
+                let sources = [self.fill.as_fd(), wake.as_fd()];
+                let [is_filling, is_woken] = sys::wait_for_input(sources, Some(patience));
+                (is_filling, is_woken)
+            };
+            if is_woken {
+                return Served::Woken;
+            }
+            let now = process::now();
+            // Where the next tick is far, ends are to be noticed before.
+            let is_long = now.since(looked) >= LONGEST_WAIT && now < until;
+            if is_filling && until <= now {
                 // The record of who had to go for this very tick can be the one that fills a ring:
                 // it is left to the tick, which reads what lies beyond it.
-                [true, _] if until <= process::now() => self.fill.clear(),
-                [true, _] => self.make_room(report),
-                // The next tick is far: ends are to be noticed before.
-                [false, false] if patience < left => self.make_room(report),
-                [false, false] => {}
+                self.fill.clear();
+            } else if is_filling || is_long {
+                self.make_room(report);
+                looked = now;
             }
         }
     }

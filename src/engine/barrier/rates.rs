@@ -52,10 +52,58 @@ impl Rates {
     }
 }
 
+/// Whether threads end so often that nobody is to wait for the rings. The kernel wakes whoever does at
+/// each end of a thread, once for each CPU, although there is no input.
+#[derive(Debug)]
+pub(super) struct Ends {
+    since: Timestamp,
+    /// Threads that had ended by then.
+    before: u64,
+    are_many: bool,
+}
+
+/// Ends a second that are many: looking at the rings costs less than as many wakes.
+const MANY_ENDS: u64 = 500;
+/// Ends are counted over this time.
+const ENDS_WINDOW: Nanos = Nanos(20_000_000);
+
+impl Ends {
+    pub(super) fn new() -> Ends {
+        Ends {
+            since: process::now(),
+            before: 0,
+            are_many: false,
+        }
+    }
+
+    /// Whether they are many, where so many threads have ended ever.
+    pub(super) fn are_many(&mut self, now: Timestamp, ended: u64) -> bool {
+        let passed = now.since(self.since);
+        if passed >= ENDS_WINDOW {
+            let new = ended - std::mem::replace(&mut self.before, ended);
+            self.are_many = new * 1_000_000_000 / passed.0 > MANY_ENDS;
+            self.since = now;
+        }
+        self.are_many
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Rates;
+    use super::{Ends, Rates};
     use crate::profile::Timestamp;
+
+    #[test]
+    fn ends_are_many_as_long_as_they_are() {
+        let mut ends = Ends::new();
+        let start = ends.since;
+        let at = |ms: u64| Timestamp(start.0 + ms * 1_000_000);
+        assert!(!ends.are_many(at(19), 1000));
+        assert!(ends.are_many(at(20), 11));
+        assert!(ends.are_many(at(30), 11));
+        assert!(!ends.are_many(at(40), 21));
+        assert!(ends.are_many(at(1040), 522));
+    }
 
     #[test]
     fn only_what_one_cpu_does_for_half_a_second_counts() {

@@ -111,6 +111,8 @@ pub(super) struct Tasks {
     pub(super) is_unsure: bool,
     /// Records were lost at some time: a thread can be new without a record of its birth.
     pub(super) has_lost: bool,
+    /// Threads that have ended, ever.
+    pub(super) ended: u64,
     /// Records lost since the last tick.
     pub(super) lost_now: u64,
     /// Processes that the kernel has ceased to watch.
@@ -137,6 +139,7 @@ impl Tasks {
             fresh: Vec::new(),
             is_unsure: true,
             has_lost: false,
+            ended: 0,
             lost_now: 0,
             dropped: Vec::new(),
             exits: Exits::default(),
@@ -353,6 +356,7 @@ impl Tasks {
         let Some(task) = self.by_tid.remove(&tid) else {
             return;
         };
+        self.ended += 1;
         report(TreeEvent::ThreadEnd { tid, time });
         if let Some(count) = self.processes.get_mut(&task.pid) {
             *count -= 1;

@@ -35,6 +35,9 @@ struct Cursor {
 const RINGS: usize = 64 << 20;
 const RING: (usize, usize) = (256 << 10, 8 << 20);
 
+/// 100000 switches a second, with 16 KiB of stack each, fill as much in 2.5 ms.
+const ROOMY: usize = 4 << 20;
+
 const SMALL_RING: usize = 64 << 10;
 
 /// Heads are read again until none has moved, but no more often than this: a record that is seen
@@ -99,6 +102,18 @@ impl Records {
         self.cursors
             .iter()
             .any(|cursor| cursor.ring.head() != cursor.head)
+    }
+
+    /// Whether each ring is so large that it does not fill up within two milliseconds.
+    pub(super) fn are_roomy(&self) -> bool {
+        self.rings().all(|ring| ring.size() >= ROOMY)
+    }
+
+    /// Whether a ring is half full.
+    pub(super) fn are_filling(&self) -> bool {
+        self.cursors
+            .iter()
+            .any(|cursor| cursor.ring.head() - cursor.position > cursor.ring.size() as u64 / 2)
     }
 
     /// Takes note of all records that are there by now: [`next`](Self::next) goes so far.
