@@ -28,9 +28,11 @@ impl Terminal {
     pub fn run(command: &[&str]) -> Terminal {
         let ends = openpty(None, None).unwrap();
         let slave = File::from(ends.slave);
-        // setsid -c makes its stdin the controlling terminal of what it runs.
+        // setsid -c makes its stdin the controlling terminal of what it runs. A test that runs in the
+        // background of a script has been told to ignore what the keys of its terminal send.
         let mut setsid = Command::new("setsid");
-        setsid.arg("-c").args(command);
+        setsid.args(["-c", "env", "--default-signal=INT,QUIT"]);
+        setsid.args(command);
         setsid.stdin(slave.try_clone().unwrap());
         setsid.stdout(slave.try_clone().unwrap());
         let child = setsid.stderr(slave).spawn().unwrap();
