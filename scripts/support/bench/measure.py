@@ -27,6 +27,7 @@ def prepare():
     compile_once("c++", os.path.join(HERE, "workloads.cpp"), "workloads", ["-fomit-frame-pointer"])
     programs = os.path.join(ROOT, "integration", "programs")
     compile_once("cc", os.path.join(programs, "phase.c"), "phase", ["-std=gnu11"])
+    compile_once("cc", os.path.join(HERE, "server.c"), "server", ["-std=gnu11"])
 
 
 def compile_once(compiler, source, name, options):

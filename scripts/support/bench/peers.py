@@ -12,7 +12,7 @@ import readers
 Tool = collections.namedtuple("Tool", "name path record post read clock native")
 Tool.__doc__ = """How to use a profiler.
   record  command before the workload's; {tool} {rate} {out} are filled in
-  post    command whose output file {picture} has names in it; None where {out} has
+  post    command that makes {picture}, where {out} has no names; its time counts
   clock   "wall": samples every thread; "cpu": only what runs
   native  whether it can record native programs"""
 
@@ -26,11 +26,11 @@ def tools(engines=False):
               "{tool}", "{out}", "{picture}"]
     pyspy = ["{tool}", "record", "-f", "speedscope", "-t", "-s", "-i", "-r", "{rate}", "-o", "{out}"]
     samply = ["{tool}", "record", "-s", "--unstable-presymbolicate", "-r", "{rate}", "-o", "{out}"]
-    convert = ["{tool}", "convert", "{out}", "--to", "jsonl", "-o", "{picture}"]
+    convert = ["sh", "-c", '"$0" convert "$1" --to jsonl -o - > /dev/null', "{tool}", "{out}"]
     record = ["{tool}", "record", "-r", "{rate}", "-o", "{out}"]
     kinds = [("-" + engine, ["--engine", engine]) for engine in ("barrier", "stop")]
     own = [Tool("sprof" + suffix, shutil.which(measure.SPROF), record + options + ["--"], convert,
-                readers.jsonl, "wall", True) for suffix, options in (kinds if engines else [("", [])])]
+                readers.sprof, "wall", True) for suffix, options in (kinds if engines else [("", [])])]
     return own + [
         Tool("perf-fp", shutil.which("perf"), perf + ["--call-graph", "fp", "--"], script,
              readers.perf_script, "cpu", True),
@@ -116,7 +116,7 @@ def once(tool, work, rate):
             if tool.post:
                 post = measure.run([word.format(**names) for word in tool.post])
                 result["tail"] += post["wall"]
-                picture = names["picture"]
+                picture = names["picture"] if "{picture}" in tool.post else picture
                 if post["code"] != 0:
                     result["error"] = post["err"][-200:]
                     return result

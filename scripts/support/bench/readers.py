@@ -4,6 +4,9 @@ import gzip
 import json
 import os
 import re
+import subprocess
+
+import measure
 
 
 class Seen:
@@ -28,18 +31,25 @@ def has_name(text):
     return not NO_NAME.match(text)
 
 
-def jsonl(path, depth_min):
-    """sprof convert --to jsonl"""
+SAMPLE = re.compile(r'{"type":"sample",.*?"pid":(\d+),"tid":(\d+),.*?"frames":\[({[^{}]*})?')
+
+
+def sprof(path, depth_min):
+    """A recording of sprof, by way of its JSON lines: these can be gigabytes, so they are neither kept
+    nor taken apart further than is needed."""
     seen = Seen()
-    with open(path) as lines:
-        for line in lines:
-            record = json.loads(line)
-            if record["type"] == "tick":
+    convert = [measure.SPROF, "convert", path, "--to", "jsonl", "-o", "-"]
+    with subprocess.Popen(convert, stdout=subprocess.PIPE, text=True, bufsize=1 << 20) as converting:
+        for line in converting.stdout:
+            found = SAMPLE.match(line)
+            if found:
+                leaf = found[3]
+                named = leaf is not None and '"missing"' not in leaf
+                depth = line.count('{"name":', found.end(2))
+                seen.add(found[1], found[2], depth, depth_min, named)
+            elif line.startswith('{"type":"tick"'):
+                record = json.loads(line)
                 seen.ticks.append([record[key] / 1e9 for key in ("time_ns", "stop_ns", "skew_ns")])
-            if record["type"] == "sample":
-                frames = record["frames"]
-                named = bool(frames) and "missing" not in frames[0]
-                seen.add(record["pid"], record["tid"], len(frames), depth_min, named)
     return seen
 
 

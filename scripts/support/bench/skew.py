@@ -1,6 +1,7 @@
 """How far apart in time the threads of one tick are: two threads that follow the clock in phases
 (integration/programs/phase.c) must both be in the same phase. Needs two free CPUs."""
 import collections
+import itertools
 import json
 import os
 import re
@@ -16,15 +17,15 @@ TICKS_MIN = 100
 
 def run(seconds):
     rows = []
-    for rate in (100, 250, 1000):
+    for engine, rate in itertools.product(("barrier", "stop"), (100, 250, 1000)):
         with tempfile.TemporaryDirectory(dir=measure.BUILD) as folder:
             file = os.path.join(folder, "a.sprof")
             phase = [measure.built("phase"), str(seconds), str(PHASE_US)]
-            subprocess.run([measure.SPROF, "record", "-r", str(rate), "-o", file, "--"] + phase,
-                           check=True, stderr=subprocess.DEVNULL)
-            rows.append([rate] + judge(file))
+            record = [measure.SPROF, "record", "--engine", engine, "-r", str(rate), "-o", file, "--"]
+            subprocess.run(record + phase, check=True, stderr=subprocess.DEVNULL)
+            rows.append([engine, rate] + judge(file))
     print("\nMean skew between two threads on CPU\n")
-    measure.table(["Hz", "ticks with both", "one off CPU", "disagree", "mean skew us", "error us",
+    measure.table(["engine", "Hz", "ticks with both", "one off CPU", "disagree", "mean skew us", "error us",
                    "as sprof says, us"], rows)
 
 
