@@ -97,11 +97,12 @@ impl Records {
         self.rings().map(AsFd::as_fd)
     }
 
-    /// Whether anything came since [`look`](Self::look) was last called.
+    /// Whether there is a record that was not taken. One that was seen and left, because it was later
+    /// than what was asked for, is news to come.
     pub(super) fn has_news(&self) -> bool {
         self.cursors
             .iter()
-            .any(|cursor| cursor.ring.head() != cursor.head)
+            .any(|cursor| cursor.ring.head() != cursor.position)
     }
 
     /// Whether each ring is so large that it does not fill up within two milliseconds.

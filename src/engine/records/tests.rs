@@ -1,5 +1,11 @@
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use super::Records;
 use super::decode::{Kind, decode, lengths};
+use crate::process;
 use crate::profile::{Address, Pid, Tid, Timestamp};
+use crate::sys::{self, Errno};
 
 /// A record: type, flags, body, and where the kind has one the trailer for thread 7 of process 6,
 /// time 5, CPU 4.
@@ -197,5 +203,37 @@ fn no_bytes_are_a_panic() {
         if let Some(header) = bytes.first_chunk() {
             let _ = lengths(*header);
         }
+    }
+}
+
+/// Switches of a thread of this process, as they are recorded; `None`: not permitted here.
+fn of_own_switches() -> Option<(Records, Vec<OwnedFd>)> {
+    let records = Records::new(&process::online_cpus());
+    let records = records.map_err(assert_forbidden).ok()?;
+    let own = Tid(nix::unistd::gettid().as_raw());
+    let watched = |ring| sys::watch(own, ring, sys::Watch::Switches, false);
+    let events = records.rings().map(watched).collect::<Result<_, _>>();
+    Some((records, events.map_err(assert_forbidden).ok()?))
+}
+
+fn assert_forbidden(why: Errno) {
+    let forbidden = [Errno::EPERM, Errno::EACCES, Errno::ENOSYS, Errno::ENOENT];
+    assert!(forbidden.contains(&why), "{why}");
+}
+
+#[test]
+fn a_record_that_was_seen_and_left_is_news() {
+    let Some((mut records, _events)) = of_own_switches() else {
+        return;
+    };
+    while !records.has_news() {
+        std::thread::park_timeout(Duration::from_micros(100));
+    }
+    records.look();
+    assert_eq!(records.next(Timestamp(0)), None);
+    assert!(records.has_news());
+    while records.has_news() {
+        records.look();
+        while records.next(Timestamp(u64::MAX)).is_some() {}
     }
 }
