@@ -29,7 +29,13 @@ fn losses(out: &mut String, profile: &Profile, length: Length) {
     let mut kinds: BTreeMap<LossKind, (u64, Vec<String>)> = BTreeMap::new();
     for loss in &profile.losses {
         let (count, details) = kinds.entry(loss.kind).or_default();
-        *count = count.saturating_add(loss.count);
+        // Of a pause, the count is its length, which the detail says.
+        let more = if loss.kind == LossKind::Paused {
+            1
+        } else {
+            loss.count
+        };
+        *count = count.saturating_add(more);
         let detail = match subject(profile, loss.subject) {
             Some(subject) if loss.detail.is_empty() => subject,
             Some(subject) => format!("{subject}: {}", loss.detail),

@@ -777,4 +777,5 @@ fn time_that_was_paused_is_nobodys() {
     }));
     let text = made.text(Length::Short);
     assert!(text.contains("10.0 ms in the mean"), "{text}");
+    assert!(text.contains("  1  paused  for 990 ms\n"), "{text}");
 }
