@@ -110,3 +110,31 @@ fn a_recording_can_begin_paused() {
         assert_eq!(recording.processes.len(), 3, "{:?}", recording.processes);
     });
 }
+
+#[test]
+fn what_happens_in_a_pause_outlives_a_kill() {
+    let _cpus = shared();
+    each(|engine| {
+        let scratch = Scratch::new();
+        let file = scratch.file("killed.sprof");
+        let mut record = engine.record(250, &file);
+        record.args(["--paused", "--", "sh", "-c", "sleep 60 & wait"]);
+        let mut record = record.spawn().unwrap();
+        let written = || {
+            let begun = fs::metadata(&file).is_ok_and(|about| about.len() > 0);
+            let processes = begun.then(|| Recording::of(&file).processes)?;
+            (processes.len() == 2).then_some(processes)
+        };
+        let processes = until("the child in the file", SOON, written);
+        record.kill().unwrap();
+        record.wait().unwrap();
+        assert_eq!(Recording::of(&file).processes.len(), 2);
+        for process in processes {
+            let pid = process.pid;
+            until("the program to run on", SOON, || {
+                (machine::state(pid, pid) == Some('S')).then_some(())
+            });
+            kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
+        }
+    });
+}

@@ -113,7 +113,7 @@ fn summary_text(summary: &Summary) -> String {
         counted(summary.threads, "thread"),
         counted(summary.processes, "process"),
     )];
-    if due == 0 {
+    if due == 0 && summary.paused == Nanos(0) {
         lines.push("sprof: it ended before the first tick; record faster, with -r".to_owned());
     }
     if let Some(Spread { p50, p99, max, sum }) = summary.pauses {

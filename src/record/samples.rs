@@ -121,6 +121,7 @@ impl<W: Write> Recorder<W> {
                 } => {
                     self.missed(LossKind::TickSkipped, before, count, time)?;
                 }
+                Message::Flush => self.writer.flush()?,
                 Message::Paused {
                     before,
                     from,

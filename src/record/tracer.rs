@@ -39,6 +39,8 @@ pub(super) enum Message {
         time: Timestamp,
         interval: Nanos,
     },
+    /// There will be no ticks for a while: what was found up to now is to be written.
+    Flush,
     /// There were no ticks in this time, as asked; `before` is the tick that came next.
     Paused {
         before: u64,
@@ -198,7 +200,7 @@ fn take_ticks(
     while !plan.control.is_stopped() {
         if plan.control.is_paused() {
             let from = process::now();
-            let is_over = pause(plan, engine, end, &mut report);
+            let is_over = pause(plan, engine, end, messages);
             let until = process::now();
             let before = clock.resume(until);
             messages.send(Message::Paused {
@@ -325,13 +327,16 @@ fn pause(
     plan: &Plan,
     engine: &mut Box<dyn Engine>,
     end: Option<Timestamp>,
-    report: &mut dyn FnMut(TreeEvent),
+    messages: &ToUnwinder,
 ) -> bool {
     let control = &plan.control;
+    let mut report = reporter(messages);
     while control.is_paused() && !control.is_stopped() {
+        // Writing goes by ticks otherwise, and who is killed in a pause is to lose as little.
+        messages.send(Message::Flush);
         let step = process::now() + PAUSE_STEP;
         let until = end.map_or(step, |end| end.min(step));
-        match engine.serve(until, &control.wake, report) {
+        match engine.serve(until, &control.wake, &mut report) {
             Served::NobodyLeft => return true,
             Served::Due if end.is_some_and(|end| end <= until) => return true,
             Served::Due => {}

@@ -55,6 +55,11 @@ fn the_summary_says_what_was_kept_and_what_it_cost() {
          sprof: not recorded: gdb (pid 7) traces 8\n\
          sprof: recorded to a.sprof; see `sprof report a.sprof`"
     );
+    let all_paused = Summary {
+        paused: Nanos(1_000_000_000),
+        ..Summary::default()
+    };
+    assert!(!summary_text(&all_paused).contains("before the first tick"));
     let too_short = Summary {
         output: "b.sprof".into(),
         processes: 1,
